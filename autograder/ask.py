@@ -1,0 +1,275 @@
+"""How a student's object is asked: a short closed list of verbs.
+
+This module, `plain` and `book` are all of the grader that a worker loads. It knows inputs and verbs;
+it knows no exercise, no right answer and no key.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import linecache
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any
+
+import torch
+from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily
+
+from autograder import book
+from autograder.plain import map_tensors, plain, tensors
+
+MAX_LISTED = 10_000
+
+
+@dataclass(frozen=True)
+class Case:
+    """One question: plain inputs and how to put them.
+
+    Floating inputs are drawn in float64 and put in `dtype`. `gradient` also asks for gradients, `fake` asks on a
+    pretended GPU, where nothing is computed and only devices are watched.
+    """
+
+    inputs: tuple = ()
+    named: dict[str, Any] = field(default_factory=dict)
+    init: tuple = ()
+    state: dict[str, Any] | None = None
+    dtype: str = "float64"
+    gradient: bool = False
+    fake: bool = False
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back: plain values only.
+
+    `status` is one of value, not attempted, error, names, book, missing, timeout, crash. `gradients` has one entry
+    for each floating input (then each weight, by name order); `changed` counts the inputs changed in place;
+    `random` tells whether torch's global random state was used; `device` holds a device mismatch's message.
+    """
+
+    status: str
+    value: Any = None
+    note: str = ""
+    gradients: list | None = None
+    changed: list | None = None
+    random: bool = False
+    device: str = ""
+
+
+class Misnamed(Exception):
+    """A module's weights have other names or shapes than the exercise states."""
+
+
+class Probe(nn.Module):
+    """The one generic model that travels as weights; `ids (B, T)` → logits `(B, T, V)`, any T up to the size of `b`.
+
+    Every probe has all of these weights, so nothing but its behaviour tells one from another.
+    """
+
+    NAMES = ("a", "b", "c", "d", "e", "f", "g")
+
+    def __init__(self, weights: dict[str, torch.Tensor]) -> None:
+        super().__init__()
+        for name in self.NAMES:
+            self.register_buffer(name, weights[name])
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        time = ids.shape[1]
+        h = self.a[ids] + self.b[:time]  # (B, T, D)
+        gated = self.d[ids] * h  # (B, T, D)
+        h = h + self.c[0, :time, :time] @ h + self.c[1, :time, :time] @ gated  # (B, T, D)
+        square = h.square().mean(-1)  # (B, T)
+        size = square @ self.e[:time, :time].T / self.e[:time, :time].sum(-1)  # (B, T)
+        h = torch.tanh(h / (size + 0.1).sqrt()[..., None])  # (B, T, D)
+        return h @ self.f + self.g  # (B, T, V)
+
+
+def _call(target: Callable, case: Case, inputs: tuple, named: dict) -> Any:
+    return target(*inputs, **named)
+
+
+def _models(target: Callable, case: Case, inputs: tuple, named: dict) -> Any:
+    """Dictionaries of a probe's weights become probes."""
+    return target(*[Probe(x).eval() if type(x) is dict and set(x) == set(Probe.NAMES) else x for x in inputs], **named)
+
+
+def _module(target: Callable, case: Case, inputs: tuple, named: dict) -> Any:
+    module = _build(target, case, inputs)
+    if not case.fake:
+        return module(*inputs, **named)
+    # A module cannot be moved to a pretended device, but it can be called with weights and buffers that live there.
+    moved = {**dict(module.named_parameters()), **dict(module.named_buffers())}
+    moved = {name: torch.empty_like(x, device="cuda") for name, x in moved.items()}
+    return torch.func.functional_call(module, moved, inputs, named)
+
+
+def _listing(target: Callable, case: Case, inputs: tuple, named: dict) -> Any:
+    return list(islice(iter(target(*inputs, **named)), MAX_LISTED))
+
+
+VERBS: dict[str, Callable] = {"call": _call, "models": _models, "module": _module, "listing": _listing}
+
+
+def _build(target: Callable, case: Case, inputs: tuple) -> nn.Module:
+    with unset_fake_temporarily() if case.fake else contextlib.nullcontext():
+        module = target(*case.init)
+    if not isinstance(module, nn.Module):
+        raise Misnamed(f"it makes a {type(module).__name__}, not a torch.nn.Module")
+    state = case.state or {}
+    own = dict(module.named_parameters())
+    missing, extra = sorted(set(state) - set(module.state_dict())), sorted(set(own) - set(state))
+    if missing:
+        raise Misnamed(f"it has no weight named {', '.join(missing[:4])}{_instead(extra)}")
+    if extra:
+        raise Misnamed(f"it has weights that the exercise does not name: {', '.join(extra[:4])}")
+    for name, tensor in module.state_dict().items():
+        if name in state and tensor.shape != state[name].shape:
+            wanted, found = tuple(state[name].shape), tuple(tensor.shape)
+            raise Misnamed(f"its {name} has shape {found} where {wanted} is needed")
+    if case.fake:
+        return module.eval()
+    # Filled in one by one: load_state_dict would go through hooks and names of the student's own.
+    with torch.no_grad():
+        for name, tensor in module.state_dict(keep_vars=True).items():
+            if name in state:
+                tensor.data = state[name].to(tensor.device)
+    example = (tensors(inputs) or list(state.values()))[0]
+    floating = [x for x in state.values() if x.is_floating_point()]
+    return module.to(device=example.device, dtype=floating[0].dtype if floating else None).eval()
+
+
+def _instead(extra: list[str]) -> str:
+    return f" (but one named {extra[0]})" if extra else ""
+
+
+@contextlib.contextmanager
+def _surroundings(case: Case, device: str, has_tensors: bool) -> Iterator[None]:
+    """A function without a tensor argument works in torch's default dtype and on its default device."""
+    before = torch.get_default_dtype()
+    try:
+        with contextlib.ExitStack() as stack:
+            if not has_tensors:
+                torch.set_default_dtype(getattr(torch, case.dtype))
+                stack.enter_context(torch.device(device))
+            yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+def ask(target: Any, verb: str, case: Case, closed: tuple[str, ...] = (), device: str = "cpu") -> Answer:
+    """Put one case to the student's object; whatever it does comes back as a plain `Answer`.
+
+    `closed` names the functions and classes of the book that the object may not lean on while it answers.
+    """
+    with book.closed(closed) as opened:
+        answer = _guard(lambda: _ask_fake(target, verb, case) if case.fake else _ask(target, verb, case, device))
+    return replace(answer, status="book", note=opened[0]) if opened else answer
+
+
+def _guard(answer: Callable[[], Answer]) -> Answer:
+    try:
+        return answer()
+    except NotImplementedError as error:
+        if _message(error):  # torch says this of its own kernels
+            return Answer("error", note=_describe(error))
+        return Answer("not attempted")
+    except Misnamed as error:
+        return Answer("names", note=str(error))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        return Answer("error", note=_describe(error))
+
+
+def _message(error: BaseException) -> str:
+    try:
+        text = str(error)
+        return text[:2_000] if type(text) is str else ""
+    except BaseException:
+        return ""
+
+
+def _describe(error: BaseException) -> str:
+    """`IndexError: index 3 is out of range (line 4: return x[3])`, in one line."""
+    text = " ".join(_message(error).split())[:300]
+    where = ""
+    with contextlib.suppress(Exception):
+        frames = [f for f in traceback.extract_tb(error.__traceback__) if _is_students(f.filename)]
+        if frames:
+            line = linecache.getline(frames[-1].filename, frames[-1].lineno).strip()[:120]
+            where = f" (line {frames[-1].lineno}: {line})" if line else f" (line {frames[-1].lineno})"
+    return f"{type(error).__name__[:80]}{': ' if text else ''}{text}{where}"
+
+
+def _is_students(path: str) -> bool:
+    return "site-packages" not in path and "/lib/python" not in path and not path.startswith(book.OURS)
+
+
+def _ask(target: Any, verb: str, case: Case, device: str) -> Answer:
+    dtype = getattr(torch, case.dtype)
+    leaves: list[torch.Tensor] = []
+
+    def put(x: torch.Tensor) -> torch.Tensor:
+        x = x.to(device=device, dtype=dtype if x.is_floating_point() else None, copy=True)
+        if case.gradient and x.is_floating_point():
+            leaves.append(x.requires_grad_())
+            return x.clone()  # a copy, so that changing it in place is possible, and seen
+        return x
+
+    inputs, named, state = map_tensors(put, (case.inputs, case.named, case.state))
+    given = tensors((inputs, named))
+    before = [x.detach().clone() for x in given]
+    dice = torch.get_rng_state()
+    with _surroundings(case, device, bool(given)):
+        value = VERBS[verb](target, replace(case, state=state), inputs, named)
+        gradients = _gradients(value, leaves) if case.gradient else None
+    random = not torch.equal(dice, torch.get_rng_state())
+    changed = [i for i, (x, y) in enumerate(zip(given, before, strict=True)) if not _same(x, y)]
+    return Answer("value", plain(value), gradients=gradients, changed=changed, random=random)
+
+
+def _same(x: torch.Tensor, y: torch.Tensor) -> bool:
+    return x.shape == y.shape and torch.equal(torch.nan_to_num(x.detach()), torch.nan_to_num(y))
+
+
+def _gradients(value: Any, leaves: list[torch.Tensor]) -> list:
+    """Gradients of a fixed weighing of all floating outputs; None where nothing flows."""
+    outputs = [x for x in tensors(value) if x.is_floating_point() and x.requires_grad]
+    if not outputs or not leaves:
+        return [None] * len(leaves)
+    with torch.enable_grad():
+        loss = sum((x * _weighing(x)).sum() for x in outputs)
+    return [plain(g) for g in torch.autograd.grad(loss, leaves, allow_unused=True)]
+
+
+def _weighing(x: torch.Tensor) -> torch.Tensor:
+    return torch.arange(1, x.numel() + 1, device=x.device, dtype=torch.float64).cos().to(x.dtype).view(x.shape)
+
+
+def _ask_fake(target: Any, verb: str, case: Case) -> Answer:
+    """On a pretended GPU a tensor that the student made on the CPU shows as a device mismatch.
+
+    Only that counts: exceptions about values that depend on data say nothing.
+    """
+
+    def put(x: torch.Tensor) -> torch.Tensor:
+        dtype = torch.float32 if x.is_floating_point() else x.dtype
+        return torch.empty(x.shape, dtype=dtype, device="cuda")
+
+    message = ""
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        inputs, named, state = map_tensors(put, (case.inputs, case.named, case.state))
+        has_tensors = bool(tensors((inputs, named)))
+        try:
+            with _surroundings(replace(case, dtype="float32"), "cuda", has_tensors):
+                value = VERBS[verb](target, replace(case, state=state), inputs, named)
+            stray = [x for x in tensors(value) if x.device.type != "cuda"]
+            if stray:
+                message = "the result lives on the CPU"
+        except Exception as error:
+            if "device" in str(error).lower() and type(error).__name__ in ("RuntimeError", "FakeTensorDeviceMismatchError"):
+                message = " ".join(str(error).split())[:200]
+    return Answer("value", device=message)

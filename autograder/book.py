@@ -1,0 +1,175 @@
+"""The open-book rule: reading `helpers` is fine, handing it in is not.
+
+Three looks, none of them a proof: whether the object itself is the book's, whether the cells that define it mention
+what the exercise asks for, and whether the book is opened while the object answers.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import functools
+import importlib
+import os
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+OURS = os.path.dirname(os.path.abspath(__file__))
+LIBRARIES = ("helpers", "torch", "autograder", "transformers")
+MODULE_PATH = re.compile(r"(helpers|autograder)(\.\w+)*")
+
+
+class Opened(BaseException):
+    """Raised in place of the book's own answer while a student's object answers."""
+
+
+# ---- the object ----
+
+
+def owner(target: Any) -> str | None:
+    """The dotted name of the book's object that `target` is, or None if it is the student's own."""
+    for _ in range(20):
+        if isinstance(target, functools.partial):
+            target = target.func
+        elif getattr(target, "__func__", None) is not None:
+            target = target.__func__
+        else:
+            break
+    code = getattr(target, "__code__", None)
+    module = getattr(target, "__module__", None)
+    name = getattr(target, "__qualname__", getattr(target, "__name__", "?"))
+    path = os.path.abspath(getattr(code, "co_filename", "")) if code is not None else ""
+    if isinstance(module, str) and module.split(".")[0] in LIBRARIES:
+        return f"{module}.{name}"
+    library = os.path.join(os.path.dirname(OURS), "helpers") + os.sep
+    return f"helpers.{name}" if path.startswith(library) else None
+
+
+# ---- the cells ----
+
+
+def mentions(sources: Iterable[str], name: str, closed: Iterable[str], shortcuts: Iterable[str] = ()) -> str | None:
+    """The first thing of the book that the definition of `name` leans on, or None.
+
+    `sources` are the student's cells in order; `closed` holds dotted names (`helpers.masks.causal`), `shortcuts`
+    last names (`MultiheadAttention`). Followed from the cell that defines `name` through the cells that define what
+    it uses.
+    """
+    trees = [tree for tree in map(_parse, sources) if tree is not None]
+    aliases = {alias: full for tree in trees for alias, full in _imports(tree)}
+    defined: dict[str, ast.Module] = {n: tree for tree in trees for n in _binds(tree)}
+    waiting, seen = [name], set()
+    while waiting:
+        tree = defined.get(waiting.pop())
+        if tree is None or id(tree) in seen:
+            continue
+        seen.add(id(tree))
+        found = _leans_on(tree, aliases, set(closed), set(shortcuts))
+        if found:
+            return found
+        waiting += [node.id for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    return None
+
+
+def _parse(source: str) -> ast.Module | None:
+    """Lines that only IPython understands are left out, so that the rest can be read."""
+    for text in (source, re.sub(r"(?m)^\s*[%!?].*$", "", source)):
+        with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+            return ast.parse(text)
+    return None
+
+
+def _imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for item in node.names:
+                top = item.name.split(".")[0]
+                yield (item.asname, item.name) if item.asname else (top, top)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for item in node.names:
+                yield item.asname or item.name, f"{node.module}.{item.name}"
+
+
+def _binds(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
+            yield node.name
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.alias):
+            yield (node.asname or node.name).split(".")[0]
+
+
+def _leans_on(tree: ast.Module, aliases: dict[str, str], closed: set[str], shortcuts: set[str]) -> str | None:
+    used = {full for _, full in _imports(tree)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            used.add(_dotted(node, aliases))
+        elif isinstance(node, ast.Name):
+            used.add(aliases.get(node.id, ""))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and MODULE_PATH.fullmatch(node.value):
+            return node.value
+    for full in sorted(used):
+        parts = full.split(".")
+        if full in closed or parts[-1] in shortcuts:
+            return full
+        if parts[0] == "helpers" and parts[-1] == "*":
+            return full
+        if parts[0] == "autograder" and full not in ("autograder", "autograder.check", "autograder.progress"):
+            return full
+    return None
+
+
+def _dotted(node: ast.Attribute, aliases: dict[str, str]) -> str:
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    root = aliases.get(node.id, node.id) if isinstance(node, ast.Name) else "?"
+    return ".".join([root, *reversed(parts)])
+
+
+# ---- the answering ----
+
+_opened: list[str] = []
+
+
+@contextlib.contextmanager
+def closed(names: Iterable[str]) -> Iterator[list[str]]:
+    """While this lasts, the named functions and classes of the book raise; yields the list of those that were opened.
+
+    The code of the function object itself is exchanged, so every alias of it is closed too.
+    """
+    _opened.clear()
+    kept = [(_function(name), name) for name in names]
+    codes = [(function, function.__code__) for function, _ in kept]
+    try:
+        for function, name in kept:
+            function.__code__ = _refusal(name)
+        yield _opened
+    finally:
+        for function, code in codes:
+            function.__code__ = code
+
+
+def refuse(name: str) -> None:
+    """What a closed function does: it is remembered even if the student's code swallows the exception."""
+    _opened.append(name)
+    raise Opened(name)
+
+
+def _refusal(name: str) -> Any:
+    names: dict[str, Any] = {}
+    source = f"def closed(*args, **named):\n    from autograder import book\n    book.refuse({name!r})"
+    exec(compile(source, "<closed book>", "exec"), names)
+    return names["closed"].__code__
+
+
+def _function(name: str) -> Any:
+    """The function behind a dotted name: for a class of layers its forward, else its __init__."""
+    module, _, attribute = name.rpartition(".")
+    target = getattr(importlib.import_module(module), attribute)
+    if isinstance(target, type):
+        target = target.__dict__.get("forward") or target.__init__
+    return target

@@ -1,0 +1,290 @@
+"""Judging: a pure function of an exercise, its cases and plain answers. It never holds a student's object."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from autograder.ask import Answer, Case, ask
+from autograder.compare import Difference, difference
+from autograder.exercise import Exercise
+from autograder.plain import Other, map_tensors, tensors
+
+VERDICTS = ("right", "wrong", "not attempted", "not your own", "error", "timeout")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a learner is told. `score` is in points; `yours` and `target` are what a picture shows, if anything."""
+
+    exercise: str
+    verdict: str
+    score: float
+    points: int
+    sentence: str
+    mistake: str | None = None
+    where: str = ""
+    detail: str = ""
+    yours: torch.Tensor | None = None
+    target: torch.Tensor | None = None
+
+
+@dataclass(frozen=True)
+class _Fault:
+    kind: str
+    case: Case
+    answer: Answer
+    difference: Difference | None = None
+    sentence: str = ""
+
+
+def judge(exercise: Exercise, cases: list[Case], answers: list[Answer]) -> Verdict:
+    """The verdict on one student's answers, one for each case and in their order.
+
+    An answer that is missing counts as silence: only an explicit right answer to every case scores.
+    """
+    answers = answers + [Answer("crash", note="it gave no answer")] * (len(cases) - len(answers))
+    pairs = list(zip(cases, answers, strict=False))
+    early = _early(exercise, answers)
+    if early:
+        return early
+    targets = [ask(exercise.reference, exercise.ask, case) if exercise.unique else None for case in cases]
+    fault = next(filter(None, (_fault(exercise, *three) for three in zip(cases, answers, targets, strict=True))), None)
+    if fault is None:
+        return Verdict(exercise.name, "right", float(exercise.points), exercise.points, _praise(exercise))
+    return _explain(exercise, pairs, fault)
+
+
+def refuse(exercise: Exercise, verdict: str, sentence: str) -> Verdict:
+    """A verdict without points."""
+    return Verdict(exercise.name, verdict, 0.0, exercise.points, sentence)
+
+
+def not_attempted(exercise: Exercise) -> Verdict:
+    return refuse(exercise, "not attempted", f"Not attempted yet: write `{exercise.last}` and run its cell first.")
+
+
+def not_your_own(exercise: Exercise, found: str) -> Verdict:
+    return refuse(
+        exercise,
+        "not your own",
+        f"`{exercise.last}` leans on the book's `{found}`: reading the book is welcome, handing it in is not, "
+        f"so write your own `{exercise.last}` in this cell (and compare with the book's in another).",
+    )
+
+
+def _early(exercise: Exercise, answers: list[Answer]) -> Verdict | None:
+    """Verdicts for which no value is looked at."""
+    for answer in answers:
+        if answer.status == "book":
+            return not_your_own(exercise, answer.note)
+        if answer.status in ("not attempted", "missing"):
+            return not_attempted(exercise)
+    return None
+
+
+def _praise(exercise: Exercise) -> str:
+    return exercise.why or "Right."
+
+
+# ---- faults ----
+
+
+def _fault(exercise: Exercise, case: Case, answer: Answer, target: Answer | None) -> _Fault | None:
+    if answer.status != "value":
+        return _Fault(answer.status, case, answer)
+    if case.fake:
+        return _Fault("device", case, answer) if answer.device else None
+    yours = _measured(exercise, answer.value, case)
+    if target is not None:
+        found = difference(yours, _measured(exercise, target.value, case), exercise.tolerance)
+        if found:
+            return _Fault("value", case, answer, found)
+        if case.gradient and _gradients_differ(answer.gradients, target.gradients):
+            return _Fault("gradient", case, answer)
+    else:
+        broken = _broken(exercise, case, yours)
+        if broken:
+            return _Fault("property", case, answer, sentence=broken)
+    if answer.changed:
+        return _Fault("changed", case, answer)
+    if answer.random and not exercise.may_use_global_random:
+        return _Fault("random", case, answer)
+    return None
+
+
+def _measured(exercise: Exercise, value: Any, case: Case) -> Any:
+    if exercise.measure is None:
+        return value
+    try:
+        return exercise.measure(value, *_inputs(case))
+    except Exception:  # an answer of the wrong type or shape has no measure: it is compared, and shown, as it is
+        return value
+
+
+def _inputs(case: Case) -> tuple:
+    """The inputs as the student's object saw them."""
+    dtype = getattr(torch, case.dtype)
+    put = lambda x: x.to(dtype) if x.is_floating_point() else x  # noqa: E731
+    return map_tensors(put, (*case.init, *case.inputs, *case.named.values()))
+
+
+def _broken(exercise: Exercise, case: Case, value: Any) -> str | None:
+    """The sentence of the first property that does not hold."""
+    for prop in exercise.properties:
+        try:
+            fine = bool(prop.test(value, *_inputs(case)))
+        except Exception:
+            fine = False
+        if not fine:
+            return prop.sentence
+    return None
+
+
+def _gradients_differ(yours: list | None, target: list | None) -> bool:
+    if yours is None or target is None or len(yours) != len(target):
+        return True
+    for a, b in zip(yours, target, strict=True):
+        if b is None and a is None:
+            continue
+        a, b = (torch.zeros_like(b) if a is None else a), (torch.zeros_like(a) if b is None else b)
+        if isinstance(a, Other) or difference(a, b, 1e-5):
+            return True
+    return False
+
+
+# ---- words ----
+
+
+def _explain(exercise: Exercise, pairs: list[tuple[Case, Answer]], fault: _Fault) -> Verdict:
+    """Which mistake it is, else which property fails, else where it first differs."""
+    verdict = {"error": "error", "timeout": "timeout", "crash": "error"}.get(fault.kind, "wrong")
+    known = _diagnose(exercise, pairs, fault)
+    sentence, mistake = (known.sentence, known.name) if known else (_words(exercise, fault), None)
+    if known:
+        verdict = "wrong"
+    shown = fault.difference
+    return Verdict(
+        exercise.name,
+        verdict,
+        0.0,
+        exercise.points,
+        sentence,
+        mistake,
+        where=describe(exercise, fault.case),
+        detail=f"Here {shown.text}." if shown else "",
+        yours=shown.yours if shown else None,
+        target=shown.target if shown else None,
+    )
+
+
+def _diagnose(exercise: Exercise, pairs: list[tuple[Case, Answer]], fault: _Fault) -> Any:
+    """The mistake whose answers equal the student's, gradients and all; if values are wrong, values are enough."""
+    if fault.kind in ("timeout", "crash"):
+        return None
+    for strict in (True, False) if fault.kind in ("value", "property", "error", "names") else (True,):
+        for mistake in exercise.mistakes:
+            if all(_like(exercise, mistake.version, case, answer, strict) for case, answer in pairs):
+                return mistake
+    return None
+
+
+def _like(exercise: Exercise, version: Any, case: Case, answer: Answer, strict: bool) -> bool:
+    if case.fake and not strict:
+        return True
+    theirs = ask(version, exercise.ask, case)
+    if theirs.status != answer.status:
+        return False
+    if theirs.status == "error":
+        return theirs.note.split(":")[0].split(" ")[0] == answer.note.split(":")[0].split(" ")[0]
+    if theirs.status == "names":
+        return theirs.note == answer.note
+    if case.fake:
+        return bool(theirs.device) == bool(answer.device)
+    yours, known = (_measured(exercise, x.value, case) for x in (answer, theirs))
+    if difference(yours, known, exercise.tolerance) or difference(known, yours, exercise.tolerance):
+        return False
+    if not strict:
+        return True
+    flows = not case.gradient or not _gradients_differ(answer.gradients, theirs.gradients)
+    return flows and bool(answer.changed) == bool(theirs.changed) and answer.random == theirs.random
+
+
+def _words(exercise: Exercise, fault: _Fault) -> str:
+    name, where = exercise.last, describe(exercise, fault.case)
+    if fault.kind == "error":
+        return f"`{name}` raised {fault.answer.note or 'an exception'}, asked with {where}."
+    if fault.kind == "crash":
+        return f"`{name}` gave no answer, asked with {where}: {fault.answer.note or 'its process ended'}."
+    if fault.kind == "timeout":
+        return f"`{name}` did not answer in time, asked with {where}: look for a loop that never ends."
+    if fault.kind == "names":
+        return f"`{name}` cannot be given the weights of the exercise, because {fault.answer.note}: keep to the names on the card."
+    if fault.kind == "device":
+        return (
+            f"`{name}` would fail on a GPU ({fault.answer.device}): make new tensors where the inputs live, "
+            "for example with `device=x.device`, and keep a module's own tensors with `register_buffer`."
+        )
+    if fault.kind == "gradient":
+        if _severed(fault.answer.gradients):
+            return f"The values of `{name}` are right but no gradient flows back: something detached it (`.item()`, `.data`, `torch.tensor(…)`)."
+        return f"The values of `{name}` are right but its gradient is not, so it could not be trained: is some step cut off, or NaN on the way back?"
+    if fault.kind == "changed":
+        return f"`{name}` changed its argument {_changed(exercise, fault)} in place, so the caller loses it: work on a new tensor (no `+=`, no `masked_fill_`)."
+    if fault.kind == "random":
+        return f"`{name}` drew from torch's global random state: nothing here is random, or a generator is passed in."
+    if fault.kind == "property":
+        return fault.sentence
+    return _values(exercise, fault)
+
+
+def _values(exercise: Exercise, fault: _Fault) -> str:
+    """Words for values that differ and that no known mistake explains."""
+    found = fault.difference
+    if found.kind in ("type", "shape", "dtype", "length", "keys"):
+        return f"Asked with {describe(exercise, fault.case)}, {found.text}."
+    sentence = _broken(exercise, fault.case, _measured(exercise, fault.answer.value, fault.case))
+    return sentence or f"Asked with {describe(exercise, fault.case)}, {found.text}."
+
+
+def _severed(gradients: list | None) -> bool:
+    return gradients is not None and all(g is None for g in gradients)
+
+
+def _changed(exercise: Exercise, fault: _Fault) -> str:
+    names = [n for n, value in _named(exercise, fault.case) if tensors(value)]
+    return f"`{names[fault.answer.changed[0]]}`" if fault.answer.changed[0] < len(names) else ""
+
+
+def _named(exercise: Exercise, case: Case) -> list[tuple[str, Any]]:
+    target = exercise.reference
+    if isinstance(target, type):
+        target = target.forward
+    try:
+        names = [n for n in inspect.signature(target).parameters if n not in ("self", "args")]
+    except (TypeError, ValueError):
+        names = []
+    names += [f"argument {i + 1}" for i in range(len(names), len(case.inputs))]
+    return [*zip(names, case.inputs, strict=False), *case.named.items()]
+
+
+def describe(exercise: Exercise, case: Case) -> str:
+    """A case in a few words: `q (2, 5, 4), k (2, 7, 4)`."""
+    words = [f"{name} {_brief(value)}" for name, value in _named(exercise, case) if value is not None]
+    if case.init:
+        words.insert(0, f"{exercise.last}{case.init}")
+    if case.dtype != "float64" and case.dtype in exercise.dtypes:
+        words.append(case.dtype)
+    return ", ".join(words) or "no argument"
+
+
+def _brief(value: Any) -> str:
+    if isinstance(value, torch.Tensor):
+        return f"{tuple(value.shape)}" if value.dtype is not torch.bool else f"{tuple(value.shape)} bool"
+    if type(value) is dict:
+        return "a model" if "a" in value else f"of {len(value)} entries"
+    text = repr(value)
+    return f"= {text}" if len(text) <= 40 else f"of {len(value)} items" if hasattr(value, "__len__") else "…"

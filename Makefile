@@ -1,0 +1,45 @@
+# The workbook's errands. `make` alone lists them; all of them set up `.venv` first, once.
+#   make demo PYTHON=python3.12       a Python of your choice (3.11 or newer)
+#   make demo TORCH_INDEX=<address>   no NVIDIA card: PyTorch without CUDA (see README)
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lab build check replay requirements clean
+export PYTHON TORCH_INDEX
+
+IN := .venv/bin
+PYTEST := OMP_NUM_THREADS=1 $(IN)/python -m pytest -n 2 --dist loadfile
+COMPILE := --universal --generate-hashes --no-emit-index-url --python-version 3.11
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
+
+setup: ## make or mend .venv, with the pinned packages
+	@sh .ci/setup
+
+demo: setup ## grade a made-up class and say where its reports are
+	@$(IN)/workbook demo
+
+test: setup ## run the tests
+	@$(PYTEST)
+
+lab: setup ## open the course in JupyterLab
+	@$(IN)/workbook lab
+
+build: setup ## derive notebooks/ and solutions/*.ipynb from solutions/*.py
+	@$(IN)/workbook build
+
+check: setup ## lint, format, and whether the derived notebooks are fresh
+	$(IN)/ruff check .
+	$(IN)/ruff format --check .
+	$(IN)/workbook build --check
+
+replay: setup ## run every solution notebook and compare its outputs
+	$(PYTEST) -p no:cacheprovider --nbval --nbval-current-env --nbval-cell-timeout=120 solutions/*.ipynb
+
+requirements: setup ## pin again after a change in pyproject.toml (UPGRADE=--upgrade for newer versions)
+	.tools/uv/bin/uv pip compile -q $(UPGRADE) pyproject.toml --extra test $(COMPILE) -o requirements.txt
+	printf 'uv\nhatchling>=1.27\neditables\n' | UV_CUSTOM_COMPILE_COMMAND='make requirements' \
+		.tools/uv/bin/uv pip compile -q $(UPGRADE) - $(COMPILE) -o requirements-setup.txt
+	@! grep -n '://' requirements.txt requirements-setup.txt
+
+clean: ## remove the environment and its tools
+	rm -rf .venv .tools

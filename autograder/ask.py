@@ -93,7 +93,9 @@ def _call(target: Callable, case: Case, inputs: tuple, named: dict) -> Any:
 
 def _models(target: Callable, case: Case, inputs: tuple, named: dict) -> Any:
     """Dictionaries of a probe's weights become probes."""
-    return target(*[Probe(x).eval() if type(x) is dict and set(x) == set(Probe.NAMES) else x for x in inputs], **named)
+    return target(
+        *[Probe(x).eval() if type(x) is dict and set(x) == set(Probe.NAMES) else x for x in inputs], **named
+    )
 
 
 def _module(target: Callable, case: Case, inputs: tuple, named: dict) -> Any:
@@ -114,7 +116,11 @@ VERBS: dict[str, Callable] = {"call": _call, "models": _models, "module": _modul
 
 
 def _build(target: Callable, case: Case, inputs: tuple) -> nn.Module:
-    with unset_fake_temporarily() if case.fake else contextlib.nullcontext():
+    # Drawing first weights is no fault, and cannot be done on a pretended device.
+    with (
+        torch.random.fork_rng(devices=[]),
+        unset_fake_temporarily() if case.fake else contextlib.nullcontext(),
+    ):
         module = target(*case.init)
     if not isinstance(module, nn.Module):
         raise Misnamed(f"it makes a {type(module).__name__}, not a torch.nn.Module")
@@ -165,7 +171,9 @@ def ask(target: Any, verb: str, case: Case, closed: tuple[str, ...] = (), device
     `closed` names the functions and classes of the book that the object may not lean on while it answers.
     """
     with book.closed(closed) as opened:
-        answer = _guard(lambda: _ask_fake(target, verb, case) if case.fake else _ask(target, verb, case, device))
+        answer = _guard(
+            lambda: _ask_fake(target, verb, case) if case.fake else _ask(target, verb, case, device)
+        )
     return replace(answer, status="book", note=opened[0]) if opened else answer
 
 
@@ -246,7 +254,16 @@ def _gradients(value: Any, leaves: list[torch.Tensor]) -> list:
 
 
 def _weighing(x: torch.Tensor) -> torch.Tensor:
-    return torch.arange(1, x.numel() + 1, device=x.device, dtype=torch.float64).cos().to(x.dtype).view(x.shape)
+    return (
+        torch.arange(1, x.numel() + 1, device=x.device, dtype=torch.float64).cos().to(x.dtype).view(x.shape)
+    )
+
+
+def warm_up() -> None:
+    """The first pretended GPU loads seconds' worth of modules: do it ahead, where nobody waits."""
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        x = torch.empty(1, 2, 2, device="cuda")
+        torch.func.functional_call(nn.Linear(2, 2), {"weight": x[0], "bias": x[0, 0]}, (x,)).softmax(-1)
 
 
 def _ask_fake(target: Any, verb: str, case: Case) -> Answer:
@@ -270,6 +287,9 @@ def _ask_fake(target: Any, verb: str, case: Case) -> Answer:
             if stray:
                 message = "the result lives on the CPU"
         except Exception as error:
-            if "device" in str(error).lower() and type(error).__name__ in ("RuntimeError", "FakeTensorDeviceMismatchError"):
+            if "device" in str(error).lower() and type(error).__name__ in (
+                "RuntimeError",
+                "FakeTensorDeviceMismatchError",
+            ):
                 message = " ".join(str(error).split())[:200]
     return Answer("value", device=message)

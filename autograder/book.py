@@ -49,7 +49,9 @@ def owner(target: Any) -> str | None:
 # ---- the cells ----
 
 
-def mentions(sources: Iterable[str], name: str, closed: Iterable[str], shortcuts: Iterable[str] = ()) -> str | None:
+def mentions(
+    sources: Iterable[str], name: str, closed: Iterable[str], shortcuts: Iterable[str] = ()
+) -> str | None:
     """The first thing of the book that the definition of `name` leans on, or None.
 
     `sources` are the student's cells in order; `closed` holds dotted names (`helpers.masks.causal`), `shortcuts`
@@ -108,7 +110,11 @@ def _leans_on(tree: ast.Module, aliases: dict[str, str], closed: set[str], short
             used.add(_dotted(node, aliases))
         elif isinstance(node, ast.Name):
             used.add(aliases.get(node.id, ""))
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and MODULE_PATH.fullmatch(node.value):
+        elif (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and MODULE_PATH.fullmatch(node.value)
+        ):
             return node.value
     for full in sorted(used):
         parts = full.split(".")

@@ -62,7 +62,9 @@ def _tensors(yours: Any, target: torch.Tensor, tolerance: float | None, where: s
     if not isinstance(yours, torch.Tensor):
         if target.dim() == 0 and type(yours) in (bool, int, float):
             return _numbers(yours, target.item(), tolerance, where)
-        return Difference("type", f"{name} is {show(yours)} where a tensor of shape {tuple(target.shape)} is due")
+        return Difference(
+            "type", f"{name} is {show(yours)} where a tensor of shape {tuple(target.shape)} is due"
+        )
     if yours.shape != target.shape:
         text = f"{name} has shape {tuple(yours.shape)} where {tuple(target.shape)} is due"
         return Difference("shape", text, yours, target)

@@ -52,7 +52,9 @@ def judge(exercise: Exercise, cases: list[Case], answers: list[Answer]) -> Verdi
     if early:
         return early
     targets = [ask(exercise.reference, exercise.ask, case) if exercise.unique else None for case in cases]
-    fault = next(filter(None, (_fault(exercise, *three) for three in zip(cases, answers, targets, strict=True))), None)
+    fault = next(
+        filter(None, (_fault(exercise, *three) for three in zip(cases, answers, targets, strict=True))), None
+    )
     if fault is None:
         return Verdict(exercise.name, "right", float(exercise.points), exercise.points, _praise(exercise))
     return _explain(exercise, pairs, fault)
@@ -64,7 +66,9 @@ def refuse(exercise: Exercise, verdict: str, sentence: str) -> Verdict:
 
 
 def not_attempted(exercise: Exercise) -> Verdict:
-    return refuse(exercise, "not attempted", f"Not attempted yet: write `{exercise.last}` and run its cell first.")
+    return refuse(
+        exercise, "not attempted", f"Not attempted yet: write `{exercise.last}` and run its cell first."
+    )
 
 
 def not_your_own(exercise: Exercise, found: str) -> Verdict:
@@ -121,7 +125,9 @@ def _measured(exercise: Exercise, value: Any, case: Case) -> Any:
         return value
     try:
         return exercise.measure(value, *_inputs(case))
-    except Exception:  # an answer of the wrong type or shape has no measure: it is compared, and shown, as it is
+    except (
+        Exception
+    ):  # an answer of the wrong type or shape has no measure: it is compared, and shown, as it is
         return value
 
 

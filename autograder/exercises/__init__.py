@@ -1,0 +1,1 @@
+"""One module for each topic; each class is the page of one exercise. They stay with the judge."""

@@ -1,0 +1,132 @@
+"""The notebook's side: `check` an answer, see `progress`."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from autograder import book, card
+from autograder.ask import Answer, ask, warm_up
+from autograder.exercise import Exercise, all_exercises, cases, find, seed
+from autograder.judge import Verdict, judge, not_attempted, not_your_own, refuse
+
+threading.Thread(target=warm_up, daemon=True).start()
+
+
+class Result:
+    """What `check` returns: a card for people; its plain text is the score, which is nbgrader's protocol."""
+
+    def __init__(self, verdict: Verdict, exercise: Exercise) -> None:
+        self.verdict, self.exercise = verdict, exercise
+
+    def __repr__(self) -> str:
+        return str(self.verdict.score)
+
+    def _repr_html_(self) -> str:
+        return card.html(self.verdict, self.exercise)
+
+
+def check(name: str, answer: Any = None) -> Result | None:
+    """Judge `answer` as graders do, on public inputs; returns a card whose plain text is the score in points.
+
+    Nothing that the answer prints, on stdout or stderr, gets out; it never raises for what an answer does.
+    """
+    try:
+        exercise = find(name)
+    except KeyError as error:
+        print(error.args[0])
+        return None
+    quiet = io.StringIO()
+    with contextlib.redirect_stdout(quiet), contextlib.redirect_stderr(quiet):
+        verdict = check_quietly(exercise, answer)
+    record(verdict)
+    return Result(verdict, exercise)
+
+
+def check_quietly(exercise: Exercise, answer: Any, sources: list[str] | None = None) -> Verdict:
+    """The verdict on an object in this process. `sources` are the cells so far, by default IPython's."""
+    if exercise.cases is None:
+        return refuse(exercise, "not attempted", "Written answers are read by a person: your text is kept.")
+    if answer is None:
+        return not_attempted(exercise)
+    leaning = lean(exercise, answer, _cells() if sources is None else sources)
+    if leaning:
+        return not_your_own(exercise, leaning)
+    asked = cases(exercise, seed(exercise))
+    answers: list[Answer] = []
+    for case in asked:
+        answers.append(ask(answer, exercise.ask, case, exercise.closed))
+        if answers[-1].status in ("not attempted", "book"):
+            break
+    return judge(exercise, asked, answers)
+
+
+def lean(exercise: Exercise, answer: Any, sources: list[str]) -> str | None:
+    """What of the book the answer is, or leans on by its text."""
+    return book.owner(answer) or book.mentions(sources, exercise.last, exercise.closed, exercise.shortcuts)
+
+
+def _cells() -> list[str]:
+    """The cells that this kernel has run so far, oldest first."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    return [str(cell) for cell in shell.user_ns.get("In", [])] if shell else []
+
+
+# ---- progress ----
+
+
+def _store() -> Path:
+    """`.workbook/progress.json` beside the notebooks; WORKBOOK_PROGRESS names another file."""
+    return Path(os.environ.get("WORKBOOK_PROGRESS") or Path.cwd() / ".workbook" / "progress.json")
+
+
+def recorded() -> dict[str, dict]:
+    """The last result of each exercise checked here, by name; what cannot be read counts as nothing."""
+    try:
+        found = json.loads(_store().read_text("utf-8"))
+        return found if isinstance(found, dict) else {}
+    except (OSError, ValueError):
+        return {}
+
+
+def record(verdict: Verdict) -> None:
+    """Keep a result for `progress`. A folder that cannot be written costs the record, never the check."""
+    path = _store()
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        found = recorded() | {verdict.exercise: {"verdict": verdict.verdict, "score": verdict.score}}
+        part = path.with_suffix(f".{os.getpid()}")
+        part.write_text(json.dumps(found, indent=1), "utf-8")
+        part.replace(path)
+
+
+class Progress:
+    """A bar for each topic, from what was recorded; its plain text is a short table."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[str, float, int]] = []
+        found = recorded()
+        topics: dict[str, list[Exercise]] = {}
+        for exercise in all_exercises().values():
+            topics.setdefault(exercise.topic, []).append(exercise)
+        for topic, of_topic in topics.items():
+            done = sum(float(found.get(e.name, {}).get("score", 0)) for e in of_topic)
+            self.rows.append((topic, done, sum(e.points for e in of_topic)))
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{topic:<14} {done:g} of {points} points" for topic, done, points in self.rows)
+
+    def _repr_html_(self) -> str:
+        return card.progress(self.rows)
+
+
+def progress() -> Progress:
+    """Your results so far, in all notebooks."""
+    return Progress()

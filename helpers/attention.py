@@ -56,9 +56,7 @@ def merge_heads(x: Tensor) -> Tensor:
 
 def _check_heads(d_model: int, n_heads: int) -> None:
     if n_heads < 1 or d_model % n_heads:
-        raise ValueError(
-            f"{n_heads} heads cannot share d_model={d_model}: choose n_heads that divides d_model."
-        )
+        raise ValueError(f"{n_heads} heads cannot share d_model={d_model}: choose n_heads that divides d_model.")
 
 
 class MultiHeadAttention(nn.Module):

@@ -106,9 +106,7 @@ def leaks_future(model: Callable[[Tensor], Tensor], vocab_size: int, n: int) -> 
     for part in ids.split(max(1, 2**24 // (n * n * vocab_size)), dim=1):
         logits = model(part.flatten(0, 1)).unflatten(0, part.shape[:2])  # (n, R, n, V)
         scale = logits.nan_to_num(posinf=0, neginf=0).abs().max()
-        same = torch.isclose(logits, logits[:1], rtol=0, atol=_tolerance(scale), equal_nan=True).all(
-            -1
-        )  # (n, R, n)
+        same = torch.isclose(logits, logits[:1], rtol=0, atol=_tolerance(scale), equal_nan=True).all(-1)  # (n, R, n)
         if (is_past & ~same).any():
             return True
     return False

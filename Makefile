@@ -4,6 +4,8 @@
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test lab build check replay requirements clean
 export PYTHON TORCH_INDEX
+# uv trusts the certificates that this machine trusts.
+export UV_SYSTEM_CERTS := 1
 
 IN := .venv/bin
 PYTEST := OMP_NUM_THREADS=1 $(IN)/python -m pytest -n 2 --dist loadfile

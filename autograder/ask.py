@@ -93,9 +93,7 @@ def _call(target: Callable, case: Case, inputs: tuple, named: dict) -> Any:
 
 def _models(target: Callable, case: Case, inputs: tuple, named: dict) -> Any:
     """Dictionaries of a probe's weights become probes."""
-    return target(
-        *[Probe(x).eval() if type(x) is dict and set(x) == set(Probe.NAMES) else x for x in inputs], **named
-    )
+    return target(*[Probe(x).eval() if type(x) is dict and set(x) == set(Probe.NAMES) else x for x in inputs], **named)
 
 
 def _module(target: Callable, case: Case, inputs: tuple, named: dict) -> Any:
@@ -171,9 +169,7 @@ def ask(target: Any, verb: str, case: Case, closed: tuple[str, ...] = (), device
     `closed` names the functions and classes of the book that the object may not lean on while it answers.
     """
     with book.closed(closed) as opened:
-        answer = _guard(
-            lambda: _ask_fake(target, verb, case) if case.fake else _ask(target, verb, case, device)
-        )
+        answer = _guard(lambda: _ask_fake(target, verb, case) if case.fake else _ask(target, verb, case, device))
     return replace(answer, status="book", note=opened[0]) if opened else answer
 
 
@@ -254,9 +250,7 @@ def _gradients(value: Any, leaves: list[torch.Tensor]) -> list:
 
 
 def _weighing(x: torch.Tensor) -> torch.Tensor:
-    return (
-        torch.arange(1, x.numel() + 1, device=x.device, dtype=torch.float64).cos().to(x.dtype).view(x.shape)
-    )
+    return torch.arange(1, x.numel() + 1, device=x.device, dtype=torch.float64).cos().to(x.dtype).view(x.shape)
 
 
 def warm_up() -> None:

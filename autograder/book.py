@@ -10,6 +10,7 @@ import ast
 import contextlib
 import functools
 import importlib
+import inspect
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -49,9 +50,7 @@ def owner(target: Any) -> str | None:
 # ---- the cells ----
 
 
-def mentions(
-    sources: Iterable[str], name: str, closed: Iterable[str], shortcuts: Iterable[str] = ()
-) -> str | None:
+def mentions(sources: Iterable[str], name: str, closed: Iterable[str], shortcuts: Iterable[str] = ()) -> str | None:
     """The first thing of the book that the definition of `name` leans on, or None.
 
     `sources` are the student's cells in order; `closed` holds dotted names (`helpers.masks.causal`), `shortcuts`
@@ -110,11 +109,7 @@ def _leans_on(tree: ast.Module, aliases: dict[str, str], closed: set[str], short
             used.add(_dotted(node, aliases))
         elif isinstance(node, ast.Name):
             used.add(aliases.get(node.id, ""))
-        elif (
-            isinstance(node, ast.Constant)
-            and isinstance(node.value, str)
-            and MODULE_PATH.fullmatch(node.value)
-        ):
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and MODULE_PATH.fullmatch(node.value):
             return node.value
     for full in sorted(used):
         parts = full.split(".")
@@ -178,4 +173,4 @@ def _function(name: str) -> Any:
     target = getattr(importlib.import_module(module), attribute)
     if isinstance(target, type):
         target = target.__dict__.get("forward") or target.__init__
-    return target
+    return inspect.unwrap(target)  # behind a decorator such as `torch.no_grad`

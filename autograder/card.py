@@ -68,22 +68,18 @@ def picture(yours: torch.Tensor, target: torch.Tensor) -> str:
     ]
     if yours_map.shape == target_map.shape:
         same = torch.isclose(yours_map, target_map, rtol=1e-4, atol=1e-6 * (scale or 1.0), equal_nan=True)
-        maps.append(
-            _map(f"difference: {int((~same).sum())} of {same.numel()} entries", (~same).double(), 1.0, True)
-        )
-    row = "".join(
-        f"<td style='vertical-align:top;padding:.4em 1em 0 0;text-align:left'>{m}</td>" for m in maps
+        maps.append(_map(f"difference: {int((~same).sum())} of {same.numel()} entries", (~same).double(), 1.0, True))
+    row = "".join(f"<td style='vertical-align:top;padding:.4em 1em 0 0;text-align:left'>{m}</td>" for m in maps)
+    note = (
+        f"<div style='opacity:.7;font-size:.85em'>{escape(slice_of)}blue positive, orange negative, ▪ −∞, × NaN</div>"
     )
-    note = f"<div style='opacity:.7;font-size:.85em'>{escape(slice_of)}blue positive, orange negative, ▪ −∞, × NaN</div>"
     return f"<table style='border:none'><tr style='background:none'>{row}</tr></table>{note}"
 
 
 def _slices(yours: torch.Tensor, target: torch.Tensor) -> tuple[str, torch.Tensor, torch.Tensor]:
     """The leading slice in which the two differ most, as matrices."""
     if yours.shape == target.shape and target.dim() > 2:
-        gap = torch.nan_to_num(
-            torch.where(yours == target, 0.0, (yours - target).abs()), nan=1e30, posinf=1e30
-        )
+        gap = torch.nan_to_num(torch.where(yours == target, 0.0, (yours - target).abs()), nan=1e30, posinf=1e30)
         lead = gap.flatten(-2).amax(-1)
         index = tuple(int(i) for i in torch.unravel_index(lead.argmax(), lead.shape))
         name = f"slice {list(index)}; "

@@ -48,7 +48,7 @@ def difference(yours: Any, target: Any, tolerance: float | None = None, where: s
 def show(value: Any) -> str:
     """A plain value in a few words."""
     if isinstance(value, Other):
-        return f"a {value.kind}"
+        return value.kind
     if isinstance(value, torch.Tensor):
         return f"a tensor of shape {tuple(value.shape)}" if value.dim() else f"{value.item():.6g}"
     if type(value) is float:
@@ -62,9 +62,7 @@ def _tensors(yours: Any, target: torch.Tensor, tolerance: float | None, where: s
     if not isinstance(yours, torch.Tensor):
         if target.dim() == 0 and type(yours) in (bool, int, float):
             return _numbers(yours, target.item(), tolerance, where)
-        return Difference(
-            "type", f"{name} is {show(yours)} where a tensor of shape {tuple(target.shape)} is due"
-        )
+        return Difference("type", f"{name} is {show(yours)} where a tensor of shape {tuple(target.shape)} is due")
     if yours.shape != target.shape:
         text = f"{name} has shape {tuple(yours.shape)} where {tuple(target.shape)} is due"
         return Difference("shape", text, yours, target)

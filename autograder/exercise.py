@@ -88,11 +88,7 @@ class Exercise:
     @property
     def closed(self) -> tuple[str, ...]:
         """Dotted names in `helpers` that are this exercise's answer."""
-        own = (
-            (f"{self.reference.__module__}.{self.reference.__qualname__}",)
-            if _in_helpers(self.reference)
-            else ()
-        )
+        own = (f"{self.reference.__module__}.{self.reference.__qualname__}",) if _in_helpers(self.reference) else ()
         return tuple(dict.fromkeys(own + self.book))
 
 
@@ -135,25 +131,19 @@ class Draws:
 
     def weights(self, module: nn.Module, size: float = 1.0) -> dict[str, torch.Tensor]:
         """Unit normals for each parameter of `module` by name, divided by the root of its last width."""
-        return {
-            n: size * self.normal(*p.shape) / max(p.shape[-1], 1) ** 0.5 for n, p in module.named_parameters()
-        }
+        return {n: size * self.normal(*p.shape) / max(p.shape[-1], 1) ** 0.5 for n, p in module.named_parameters()}
 
 
 _registry: dict[str, Exercise] = {}
 
 
-def exercise(
-    name: str, *, points: int, minutes: int, difficulty: int, **card: Any
-) -> Callable[[type], Exercise]:
+def exercise(name: str, *, points: int, minutes: int, difficulty: int, **card: Any) -> Callable[[type], Exercise]:
     """Make an exercise of a page (a class whose attributes are the parts). Raises ValueError on a page that is unfit."""
 
     def register(page: type) -> Exercise:
         parts = {k: v for k, v in vars(page).items() if not k.startswith("__")}
         parts = {k: tuple(v) if isinstance(v, list) else v for k, v in parts.items()}
-        made = Exercise(
-            name, points, minutes, difficulty, inspect.cleandoc(page.__doc__ or ""), **card, **parts
-        )
+        made = Exercise(name, points, minutes, difficulty, inspect.cleandoc(page.__doc__ or ""), **card, **parts)
         _fit(made)
         _registry[name] = made
         return made
@@ -171,8 +161,7 @@ def _fit(page: Exercise) -> None:
         "has more than three hints": len(page.hints) > 3,
         "is code and names fewer than three mistakes": page.kind == "code" and len(page.mistakes) < 3,
         "has neither cases nor a rubric": page.cases is None and not page.rubric,
-        "can be judged by nothing": page.cases is not None
-        and not (page.reference if page.unique else page.properties),
+        "can be judged by nothing": page.cases is not None and not (page.reference if page.unique else page.properties),
     }
     for fault, found in faults.items():
         if found:
@@ -211,11 +200,7 @@ def find(name: str) -> Exercise:
 def seed(exercise: Exercise, student: str = "", secret: bytes | None = None) -> int:
     """The seed of an exercise's cases: public without a secret, else one that only its holder can know."""
     text = f"{exercise.name}\0{student}".encode()
-    digest = (
-        hmac.new(secret, text, hashlib.sha256)
-        if secret
-        else hashlib.sha256(f"public {exercise.name}".encode())
-    )
+    digest = hmac.new(secret, text, hashlib.sha256) if secret else hashlib.sha256(f"public {exercise.name}".encode())
     return int.from_bytes(digest.digest()[:7], "big")
 
 
@@ -226,7 +211,5 @@ def cases(exercise: Exercise, seed: int) -> list[Case]:
     drawn = [c if isinstance(c, Case) else Case(inputs=tuple(c)) for c in exercise.cases(Draws(seed))]
     drawn = [replace(c, gradient=exercise.gradient and c.dtype == "float64") for c in drawn]
     more = [replace(drawn[-1], dtype=dtype, gradient=False) for dtype in exercise.dtypes]
-    fake = (
-        [replace(drawn[-1], fake=True, gradient=False)] if exercise.fake and exercise.kind == "code" else []
-    )
+    fake = [replace(drawn[-1], fake=True, gradient=False)] if exercise.fake and exercise.kind == "code" else []
     return drawn + more + fake

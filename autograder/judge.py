@@ -51,13 +51,16 @@ def judge(exercise: Exercise, cases: list[Case], answers: list[Answer]) -> Verdi
     early = _early(exercise, answers)
     if early:
         return early
-    targets = [ask(exercise.reference, exercise.ask, case) if exercise.unique else None for case in cases]
-    fault = next(
-        filter(None, (_fault(exercise, *three) for three in zip(cases, answers, targets, strict=True))), None
-    )
+    targets = [_target(exercise, case) for case in cases]
+    fault = next(filter(None, (_fault(exercise, *three) for three in zip(cases, answers, targets, strict=True))), None)
     if fault is None:
         return Verdict(exercise.name, "right", float(exercise.points), exercise.points, _praise(exercise))
     return _explain(exercise, pairs, fault)
+
+
+def _target(exercise: Exercise, case: Case) -> Answer | None:
+    """The right answer, where there is one to compare with."""
+    return ask(exercise.reference, exercise.ask, case) if exercise.unique and not case.fake else None
 
 
 def refuse(exercise: Exercise, verdict: str, sentence: str) -> Verdict:
@@ -66,9 +69,7 @@ def refuse(exercise: Exercise, verdict: str, sentence: str) -> Verdict:
 
 
 def not_attempted(exercise: Exercise) -> Verdict:
-    return refuse(
-        exercise, "not attempted", f"Not attempted yet: write `{exercise.last}` and run its cell first."
-    )
+    return refuse(exercise, "not attempted", f"Not attempted yet: write `{exercise.last}` and run its cell first.")
 
 
 def not_your_own(exercise: Exercise, found: str) -> Verdict:
@@ -125,9 +126,7 @@ def _measured(exercise: Exercise, value: Any, case: Case) -> Any:
         return value
     try:
         return exercise.measure(value, *_inputs(case))
-    except (
-        Exception
-    ):  # an answer of the wrong type or shape has no measure: it is compared, and shown, as it is
+    except Exception:  # an answer of the wrong type or shape has no measure: it is compared, and shown, as it is
         return value
 
 
@@ -228,7 +227,10 @@ def _words(exercise: Exercise, fault: _Fault) -> str:
     if fault.kind == "timeout":
         return f"`{name}` did not answer in time, asked with {where}: look for a loop that never ends."
     if fault.kind == "names":
-        return f"`{name}` cannot be given the weights of the exercise, because {fault.answer.note}: keep to the names on the card."
+        return (
+            f"`{name}` cannot be given the weights of the exercise, because {fault.answer.note}: "
+            "keep to the names on the card."
+        )
     if fault.kind == "device":
         return (
             f"`{name}` would fail on a GPU ({fault.answer.device}): make new tensors where the inputs live, "
@@ -236,10 +238,19 @@ def _words(exercise: Exercise, fault: _Fault) -> str:
         )
     if fault.kind == "gradient":
         if _severed(fault.answer.gradients):
-            return f"The values of `{name}` are right but no gradient flows back: something detached it (`.item()`, `.data`, `torch.tensor(…)`)."
-        return f"The values of `{name}` are right but its gradient is not, so it could not be trained: is some step cut off, or NaN on the way back?"
+            return (
+                f"The values of `{name}` are right but no gradient flows back: "
+                "something detached it (`.item()`, `.data`, `torch.tensor(…)`)."
+            )
+        return (
+            f"The values of `{name}` are right but its gradient is not, so it could not be trained: "
+            "is some step cut off, or NaN on the way back?"
+        )
     if fault.kind == "changed":
-        return f"`{name}` changed its argument {_changed(exercise, fault)} in place, so the caller loses it: work on a new tensor (no `+=`, no `masked_fill_`)."
+        return (
+            f"`{name}` changed its argument {_changed(exercise, fault)} in place, so the caller loses it: "
+            "work on a new tensor (no `+=`, no `masked_fill_`)."
+        )
     if fault.kind == "random":
         return f"`{name}` drew from torch's global random state: nothing here is random, or a generator is passed in."
     if fault.kind == "property":

@@ -79,7 +79,7 @@ def _plain(value: Any, depth: int, budget: list[int]) -> Any:
     kind = type(value)
     if budget[0] < 0 or depth > MAX_DEPTH:
         return Other("value too large or too deep")
-    if value is None or kind is bool or kind is float:
+    if value is None or kind is bool or kind is float or kind is Other:
         return value
     if kind is int:
         return value if value.bit_length() <= MAX_BITS else Other("int of more than 4096 bits")

@@ -1,0 +1,283 @@
+"""The controller: plays a student's notebook in a worker and judges the answers. It runs no code of a student's."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from autograder import book
+from autograder.ask import Answer, Case
+from autograder.exercise import Exercise, cases
+from autograder.grading import wire
+from autograder.judge import Verdict, judge, not_your_own, refuse
+
+MAX_SOURCE = 2**20
+STATUSES = ("value", "not attempted", "error", "names", "book", "missing")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one worker may use. Seconds are wall clock except `cpu_seconds`; memory is on top of torch's own."""
+
+    cell_seconds: float = 30.0
+    ask_seconds: float = 20.0
+    notebook_seconds: float = 240.0
+    cpu_seconds: int = 240
+    memory_bytes: int = 4 * 2**30
+    file_bytes: int = 64 * 2**20
+
+
+class Unable(Exception):
+    """Grading cannot start here; the message is a sentence for the instructor."""
+
+
+class Zygote:
+    """A running zygote; use as a context manager. `device` is where workers answer."""
+
+    def __init__(self, device: str = "cpu", limits: Limits | None = None) -> None:
+        self.device, self.limits = device, limits or Limits()
+
+    def __enter__(self) -> Zygote:
+        if not hasattr(os, "fork"):
+            raise Unable("Grading needs a system that can fork processes (Linux or macOS): run it there or under WSL.")
+        self.socket, theirs = socket.socketpair()
+        # Nothing of the instructor's environment reaches a worker but what Python and torch need to start.
+        keep = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "VIRTUAL_ENV")
+        env = {name: os.environ[name] for name in keep if name in os.environ}
+        env |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "MPLBACKEND": "agg", "PYTHONHASHSEED": "0"}
+        self.home = tempfile.mkdtemp(prefix="workbook-")
+        env |= {"HOME": self.home, "IPYTHONDIR": self.home, "MPLCONFIGDIR": self.home}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "autograder.grading.zygote", str(theirs.fileno())],
+            pass_fds=[theirs.fileno()],
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
+        theirs.close()
+        try:
+            wire.receive(self.socket, 180)
+        except (EOFError, OSError, TimeoutError):
+            self.process.kill()
+            why = self.process.stderr.read().decode("utf-8", "replace").strip().splitlines()[-1:]
+            self.__exit__()
+            raise Unable(f"The process that answers could not start ({''.join(why)}).") from None
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        with contextlib.suppress(OSError):
+            self.socket.close()
+        self.process.kill()
+        self.process.wait()
+        self.process.stderr.close()
+        shutil.rmtree(self.home, ignore_errors=True)
+
+    def fork(self) -> Worker:
+        """A fresh worker in a folder of its own."""
+        ours, theirs = socket.socketpair()
+        folder = tempfile.mkdtemp(prefix="workbook-worker-")
+        limits = asdict(self.limits)
+        if self.device != "cpu":
+            limits["memory_bytes"] = 0  # CUDA maps more addresses than there is memory
+        order = wire.pack({"folder": folder, "device": self.device, "limits": limits})
+        socket.send_fds(self.socket, [order], [theirs.fileno()])
+        theirs.close()
+        return Worker(wire.receive(self.socket, 60)["pid"], ours, folder)
+
+
+class Failed(Exception):
+    """A worker gave no answer: `status` is timeout or crash."""
+
+    def __init__(self, status: str, note: str, answers: list[Answer] | None = None) -> None:
+        super().__init__(note)
+        self.status, self.note, self.answers = status, note, answers or []
+
+
+class Worker:
+    """The controller's end of one worker."""
+
+    def __init__(self, pid: int, sock: socket.socket, folder: str) -> None:
+        self.pid, self.socket, self.folder = pid, sock, folder
+
+    def run(self, source: str, seconds: float) -> dict:
+        """Outputs and error of one cell. Raises Failed."""
+        with self._failing([]):
+            wire.send(self.socket, {"do": "run", "source": source})
+            reply = wire.receive(self.socket, seconds)
+            if type(reply) is not dict or type(reply.get("outputs")) is not str or type(reply.get("error")) is not str:
+                raise wire.Malformed("no reply to a cell")
+            return reply
+
+    def ask(self, exercise: Exercise, asked: list[Case], seconds: float) -> list[Answer]:
+        """Answers to all cases, fewer if the first ones settle it. Raises Failed."""
+        answers: list[Answer] = []
+        with self._failing(answers):
+            order = {"do": "ask", "name": exercise.last, "verb": exercise.ask, "closed": list(exercise.closed)}
+            wire.send(self.socket, order | {"cases": [asdict(case) for case in asked]})
+            until = time.monotonic() + seconds
+            while len(answers) < len(asked):
+                answers.append(_answer(wire.receive(self.socket, until - time.monotonic())))
+                if answers[-1].status in ("not attempted", "book", "missing"):
+                    break
+        return answers
+
+    @contextlib.contextmanager
+    def _failing(self, answers: list[Answer]) -> Any:
+        try:
+            yield
+        except (TimeoutError, BlockingIOError):
+            raise Failed("timeout", "time was up", answers) from None
+        except (EOFError, OSError):
+            raise Failed("crash", "its process ended", answers) from None
+        except wire.Malformed as error:
+            raise Failed("crash", f"what it sent cannot be read: {error}", answers) from None
+
+    def close(self) -> None:
+        """End the worker, all that it started, and its folder."""
+        self.socket.close()
+        for kill in (os.killpg, os.kill):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                kill(self.pid, signal.SIGKILL)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _answer(reply: Any) -> Answer:
+    """An answer of exact types, or Malformed."""
+    fields = {"status": str, "note": str, "random": bool, "device": str}
+    if type(reply) is not dict or set(reply) != set(Answer.__dataclass_fields__):
+        raise wire.Malformed("no answer")
+    lists = all(reply[name] is None or type(reply[name]) is list for name in ("gradients", "changed"))
+    if not lists or any(type(reply[name]) is not kind for name, kind in fields.items()):
+        raise wire.Malformed("an answer of the wrong types")
+    if reply["status"] not in STATUSES or any(type(i) is not int or i < 0 for i in reply["changed"] or []):
+        raise wire.Malformed("an answer of no status")
+    return Answer(**reply | {"note": reply["note"][:500], "device": reply["device"][:300]})
+
+
+# ---- a notebook ----
+
+
+@dataclass(frozen=True)
+class Run:
+    """A cell to run. `own` tells whether a student wrote it."""
+
+    source: str
+    own: bool = True
+
+
+@dataclass(frozen=True)
+class Ask:
+    """An exercise to be answered at this point, with the cases for this student."""
+
+    exercise: Exercise
+    seed: int
+
+
+@dataclass
+class Played:
+    """What became of each step: for a cell its outputs (JSON text) and error, for an exercise its verdict."""
+
+    outputs: dict[int, str]
+    errors: dict[int, str]
+    verdicts: dict[int, Verdict]
+
+
+def play(zygote: Zygote, steps: list[Run | Ask]) -> Played:
+    """Run a notebook's cells in order and judge each exercise where it is asked.
+
+    A cell or an exercise that takes its worker down, or lets it hang, costs itself alone: the rest goes on in a fresh
+    worker, without it.
+    """
+    done = Played({}, {}, {})
+    limits, until = zygote.limits, time.monotonic() + zygote.limits.notebook_seconds
+    asked = {i: cases(s.exercise, s.seed) for i, s in enumerate(steps) if isinstance(s, Ask)}
+    for i, leaning in _leaning(steps).items():
+        done.verdicts[i] = leaning
+    lost: set[int] = set()
+    while True:
+        worker = zygote.fork()
+        try:
+            for i, step in enumerate(steps):
+                if i in lost or i in done.verdicts:
+                    continue
+                left = until - time.monotonic()
+                try:
+                    if isinstance(step, Run):
+                        reply = worker.run(step.source, min(limits.cell_seconds, max(left, 0)))
+                        done.outputs[i], done.errors[i] = reply["outputs"], reply["error"]
+                    else:
+                        answers = worker.ask(step.exercise, asked[i], min(limits.ask_seconds, max(left, 0)))
+                        done.verdicts[i] = _judge(step.exercise, asked[i], answers, _failed_cell(steps, done, i))
+                except Failed as failed:
+                    lost.add(i)
+                    _lose(done, i, step, asked.get(i), failed, limits)
+                    break
+            else:
+                return done
+        finally:
+            worker.close()
+
+
+def _lose(done: Played, i: int, step: Run | Ask, asked: list[Case] | None, failed: Failed, limits: Limits) -> None:
+    if isinstance(step, Run):
+        words = {
+            "timeout": f"This cell was still running after {limits.cell_seconds:g} seconds and was stopped.",
+            "crash": f"This cell ended the process that it ran in ({failed.note}).",
+        }
+        done.outputs[i], done.errors[i] = "[]", words[failed.status]
+        return
+    answers = [*failed.answers, Answer(failed.status, note=failed.note)]
+    done.verdicts[i] = judge(step.exercise, asked, answers)
+
+
+def _judge(exercise: Exercise, asked: list[Case], answers: list[Answer], failed: str) -> Verdict:
+    """The verdict; where the name was never defined because its cell failed, that is what is said."""
+    if failed and answers and answers[-1].status == "missing":
+        kind = "timeout" if "still running" in failed else "error"
+        return refuse(exercise, kind, f"`{exercise.last}` was never defined, since its cell failed: {failed}")
+    return judge(exercise, asked, answers)
+
+
+def _failed_cell(steps: list[Run | Ask], done: Played, i: int) -> str:
+    """What went wrong in the last of the student's cells before step `i` that names the exercise."""
+    name = steps[i].exercise.last
+    for j in reversed(range(i)):
+        if isinstance(steps[j], Run) and steps[j].own and name in steps[j].source:
+            return done.errors.get(j, "")
+    return ""
+
+
+def _leaning(steps: list[Run | Ask]) -> dict[int, Verdict]:
+    """Exercises whose cells mention the book's answer."""
+    found: dict[int, Verdict] = {}
+    sources: list[str] = []
+    for i, step in enumerate(steps):
+        if isinstance(step, Run):
+            if step.own:
+                sources.append(step.source)
+            continue
+        exercise = step.exercise
+        leaning = book.mentions(sources, exercise.last, exercise.closed, exercise.shortcuts)
+        if leaning:
+            found[i] = not_your_own(exercise, leaning)
+    return found
+
+
+def judge_file(zygote: Zygote, exercise: Exercise, path: Path, seed: int) -> Verdict:
+    """The verdict on the object that a Python file defines under the exercise's last name."""
+    try:
+        source = path.read_bytes()[:MAX_SOURCE].decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        return refuse(exercise, "error", f"{path.name} cannot be read as Python text ({type(error).__name__}).")
+    return play(zygote, [Run(source), Ask(exercise, seed)]).verdicts[1]

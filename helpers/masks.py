@@ -79,8 +79,9 @@ def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
     A row with nothing to see gives zeros, and a zero gradient: softmax of −inf alone would be 0/0.
     """
     empty = ~mask.any(-1, keepdim=True)  # (…, Tq, 1)
-    # Only −inf is exact in every dtype; an empty row looks everywhere first and is emptied after.
-    weights = scores.masked_fill(~mask & ~empty, -math.inf).softmax(-1)  # (…, Tq, Tk)
+    # Only −inf is exact in every dtype. An empty row gets equal scores first and is emptied after: no 0/0 anywhere.
+    hidden = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0)  # (…, Tq, Tk)
+    weights = hidden.softmax(-1)  # (…, Tq, Tk)
     return weights.masked_fill(empty, 0)
 
 
@@ -96,7 +97,7 @@ def leaks_future(model: Callable[[Tensor], Tensor], vocab_size: int, n: int) -> 
         return False
     generator = torch.Generator().manual_seed(2017)
     # Rows enough to see most pairs of tokens around some cut, while the n² · V logits of each row are cheap.
-    rows = max(2, min(max(64, 2 * vocab_size, 4 * vocab_size**2 // n), 2**25 // (n * n * vocab_size)))
+    rows = max(2, min(max(64, 2 * vocab_size, 4 * vocab_size**2 // n), 2**21 // (n * n * vocab_size)))
     past, future = (_shuffles(rows, vocab_size, n, generator) for _ in range(2))  # (R, n)
     cut = torch.arange(n)[:, None, None]  # (n, 1, 1): the past is what comes before; cut 0 stands for no cut
     is_past = torch.arange(n) < cut  # (n, 1, n)

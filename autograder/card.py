@@ -32,8 +32,8 @@ def html(verdict: Verdict, exercise: Exercise) -> str:
     sign, colour = SIGNS.get(verdict.verdict, ("○", "#888888"))
     points = f"{verdict.score:g} of {verdict.points} point{'s' if verdict.points != 1 else ''}"
     parts = [
-        f"<p style='margin:0'><strong><span style='color:{colour}'>{sign}</span> <code>{escape(verdict.exercise)}</code>: "
-        f"{escape(verdict.verdict)}</strong> · {points}</p>",
+        f"<p style='margin:0'><strong><span style='color:{colour}'>{sign}</span> "
+        f"<code>{escape(verdict.exercise)}</code>: {escape(verdict.verdict)}</strong> · {points}</p>",
         f"<p style='margin:.4em 0 0'>{_code(verdict.sentence)}</p>",
     ]
     if verdict.detail and verdict.detail.rstrip(".").removeprefix("Here ") not in verdict.sentence:
@@ -140,6 +140,6 @@ def progress(rows: list[tuple[str, float, int]]) -> str:
 def _bar(done: float, points: int) -> str:
     width = round(180 * done / points) if points else 0
     return (
-        f"<svg width='182' height='12' role='img' aria-label='{done:g} of {points} points'><rect x='.5' y='.5' width='181' "
-        f"height='11' fill='none' stroke='#888'/><rect x='1' y='1' width='{width}' height='10' fill='#009E73'/></svg>"
+        f"<svg width='182' height='12' role='img' aria-label='{done:g} of {points} points'>"
+        f"<rect x='.5' y='.5' width='181' height='11' fill='none' stroke='#888'/><rect x='1' y='1' width='{width}' height='10' fill='#009E73'/></svg>"
     )

@@ -138,7 +138,7 @@ _registry: dict[str, Exercise] = {}
 
 
 def exercise(name: str, *, points: int, minutes: int, difficulty: int, **card: Any) -> Callable[[type], Exercise]:
-    """Make an exercise of a page (a class whose attributes are the parts). Raises ValueError on a page that is unfit."""
+    """Make an exercise of a page, a class whose attributes are the parts. Raises ValueError if it is unfit."""
 
     def register(page: type) -> Exercise:
         parts = {k: v for k, v in vars(page).items() if not k.startswith("__")}

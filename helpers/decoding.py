@@ -87,11 +87,9 @@ def sample(
     if top_k is not None:
         logits[:, top_k:] = -math.inf
     probabilities = logits.softmax(-1)  # (B, V)
-    if top_p is not None and top_p < 1:
-        before = probabilities.cumsum(-1) - probabilities  # (B, V), what is likelier than each
-        hidden = before >= top_p
-        hidden[:, 0] = False
-        probabilities = probabilities.masked_fill(hidden, 0)
+    if top_p is not None:
+        before = probabilities.cumsum(-1) - probabilities  # (B, V), what is likelier than each; 0 for the first
+        probabilities = probabilities.masked_fill(before >= top_p, 0)
     choice = torch.multinomial(probabilities, 1, generator=generator)  # (B, 1), renormalises
     return order.gather(-1, choice)[:, 0]  # (B,)
 

@@ -152,3 +152,54 @@ def test_rows_are_drawn_from_their_own_logits():
 def test_temperature_zero_is_refused():
     with pytest.raises(ValueError, match="use top_k=1"):
         sample(torch.zeros(1, 3), temperature=0)
+
+
+@pytest.mark.parametrize("close", [False, True])
+def test_beam_of_width_one_is_greedy_at_ties_and_in_half_precision(close):
+    logits = torch.zeros(1, 4, 997, dtype=torch.bfloat16)
+    if close:  # neighbours in bfloat16, and the same number after its log_softmax
+        logits[..., 500], logits[..., 300] = 1, 1 - 2**-8
+    source = torch.zeros(1, 1, dtype=torch.long)
+    arguments = (lambda source, target: logits[:, : target.shape[1]], source, BOS, EOS, 4)
+    assert torch.equal(beam(*arguments, width=1, alpha=1.0)[0], greedy(*arguments))
+
+
+def test_a_beam_that_ends_gives_up_its_place():
+    rows = []
+
+    def model(source, target):
+        rows.append(len(target))
+        return torch.tensor([0.0, 1.0, 9.0, 8.0, 2.0]).expand(*target.shape, -1)  # EOS before all, then 3
+
+    beam(model, torch.zeros(1, 1, dtype=torch.long), BOS, EOS, 5, width=3, alpha=1.0)
+    assert rows == [1, 2, 1]
+
+
+@pytest.mark.parametrize(("alpha", "expected"), [(0.0, [EOS]), (1.0, [3, EOS])])
+def test_length_normalisation_lets_the_longer_sentence_win(alpha, expected):
+    """[EOS] has probability 0.5 and [3, EOS] 0.4: shorter is likelier, but not by the token."""
+
+    def model(source, target):
+        probabilities = torch.tensor([1e-6, 1e-6, 1 - 4e-6, 1e-6, 1e-6]).repeat(*target.shape, 1)
+        probabilities[:, 0] = torch.tensor([0.03, 0.03, 0.5, 0.4, 0.04])
+        return probabilities.log()
+
+    source = torch.zeros(1, 2, dtype=torch.long)
+    assert beam(model, source, BOS, EOS, 4, width=2, alpha=alpha)[0].tolist() == [expected]
+
+
+@pytest.mark.parametrize(("rows", "width", "max_len"), [(2, 1, 3), (1, 0, 3), (1, 2, 0)])
+def test_beam_refuses_in_a_sentence(rows, width, max_len):
+    with pytest.raises(ValueError, match=r"^beam\(\) got .*: give it one source"):
+        beam(Scripted([[4]]), torch.zeros(rows, 2, dtype=torch.long), BOS, EOS, max_len, width, alpha=1.0)
+
+
+def test_top_p_counts_a_flat_vocabulary_right_in_half_precision():
+    kept = frequencies(torch.zeros(1001, dtype=torch.float16), n=20_000, top_p=0.5).nonzero().numel()
+    assert kept == pytest.approx(501, abs=2)
+
+
+@pytest.mark.parametrize(("name", "value"), [("temperature", -1.0), ("top_k", 0), ("top_p", 0.0), ("top_p", 1.5)])
+def test_sampling_refuses_in_a_sentence(name, value):
+    with pytest.raises(ValueError, match=f"^{name}={value} "):
+        sample(torch.zeros(1, 3), **{name: value})

@@ -141,5 +141,6 @@ def _bar(done: float, points: int) -> str:
     width = round(180 * done / points) if points else 0
     return (
         f"<svg width='182' height='12' role='img' aria-label='{done:g} of {points} points'>"
-        f"<rect x='.5' y='.5' width='181' height='11' fill='none' stroke='#888'/><rect x='1' y='1' width='{width}' height='10' fill='#009E73'/></svg>"
+        f"<rect x='.5' y='.5' width='181' height='11' fill='none' stroke='#888'/>"
+        f"<rect x='1' y='1' width='{width}' height='10' fill='#009E73'/></svg>"
     )

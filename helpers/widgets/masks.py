@@ -51,9 +51,9 @@ def draw(allowed: Tensor, weights: Tensor) -> str:
         )
     width, height = 130 + 2 * n * CELL, n * CELL + 56
     return (
-        f"<svg width='{width}' height='{height}' viewBox='0 0 {width} {height}' role='img' aria-label='a mask and the "
-        f"weights under it' style='font:13px sans-serif;fill:currentColor'><text x='4' y='14' opacity='.6'>queries</text>"
-        f"{''.join(parts)}</svg>"
+        f"<svg width='{width}' height='{height}' viewBox='0 0 {width} {height}' role='img' "
+        "aria-label='a mask and the weights under it' style='font:13px sans-serif;fill:currentColor'>"
+        f"<text x='4' y='14' opacity='.6'>queries</text>{''.join(parts)}</svg>"
     )
 
 

@@ -27,6 +27,8 @@ def test_positions_are_added_exactly_in_every_dtype(dtype):
         exact = positions._sinusoidal(n, 6)
         assert torch.equal(layer(torch.zeros(2, n, 6, dtype=dtype)), exact.to(dtype).expand(2, n, 6))
     assert not layer.state_dict()
+    other = torch.float64 if dtype == torch.float32 else torch.float32
+    assert torch.equal(layer(torch.zeros(7, 6, dtype=other)), positions._sinusoidal(7, 6).to(other))
 
 
 @pytest.mark.parametrize("k", [0, 1, -3, 17])

@@ -95,13 +95,8 @@ def leaks_future(model: Callable[[Tensor], Tensor], vocab_size: int, n: int) -> 
     """
     if n < 2:
         return False
-    generator = torch.Generator().manual_seed(2017)
-    # Rows enough to see most pairs of tokens around some cut, while the n² · V logits of each row are cheap.
-    rows = max(2, min(max(64, 2 * vocab_size, 4 * vocab_size**2 // n), 2**21 // (n * n * vocab_size)))
-    past, future = (_shuffles(rows, vocab_size, n, generator) for _ in range(2))  # (R, n)
-    cut = torch.arange(n)[:, None, None]  # (n, 1, 1): the past is what comes before; cut 0 stands for no cut
-    is_past = torch.arange(n) < cut  # (n, 1, n)
-    ids = torch.where(is_past | (cut == 0), past, future)  # (n, R, n)
+    with torch.device("cpu"):
+        ids, is_past = _cuts(vocab_size, n)  # (n, R, n), (n, 1, n)
     device = _device(model)
     ids, is_past = ids.to(device), is_past.to(device)
     for part in ids.split(max(1, 2**24 // (n * n * vocab_size)), dim=1):
@@ -111,6 +106,17 @@ def leaks_future(model: Callable[[Tensor], Tensor], vocab_size: int, n: int) -> 
         if (is_past & ~same).any():
             return True
     return False
+
+
+def _cuts(vocab_size: int, n: int) -> tuple[Tensor, Tensor]:
+    """Sequences (n, R, n) that share row r's past up to each cut and differ after it, and what is past (n, 1, n)."""
+    generator = torch.Generator().manual_seed(2017)
+    # Rows enough to see most pairs of tokens around some cut, while the n² · V logits of each row are cheap.
+    rows = max(2, min(max(64, 2 * vocab_size, 4 * vocab_size**2 // n), 2**21 // (n * n * vocab_size)))
+    past, future = (_shuffles(rows, vocab_size, n, generator) for _ in range(2))  # (R, n)
+    cut = torch.arange(n)[:, None, None]  # (n, 1, 1): the past is what comes before; cut 0 stands for no cut
+    is_past = torch.arange(n) < cut  # (n, 1, n)
+    return torch.where(is_past | (cut == 0), past, future), is_past
 
 
 def _tolerance(scale: Tensor) -> float:

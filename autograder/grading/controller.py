@@ -18,7 +18,7 @@ from typing import Any
 from autograder import book
 from autograder.ask import Answer, Case
 from autograder.exercise import Exercise, cases
-from autograder.grading import wire
+from autograder.grading import sandbox, wire
 from autograder.judge import Verdict, judge, not_your_own, refuse
 
 MAX_SOURCE = 2**20
@@ -35,6 +35,8 @@ class Limits:
     cpu_seconds: int = 240
     memory_bytes: int = 4 * 2**30
     file_bytes: int = 64 * 2**20
+    disk_bytes: int = 128 * 2**20
+    processes: int = 64
 
 
 class Unable(Exception):
@@ -42,21 +44,25 @@ class Unable(Exception):
 
 
 class Zygote:
-    """A running zygote; use as a context manager. `device` is where workers answer."""
+    """A running zygote; use as a context manager. `device` is where workers answer.
 
-    def __init__(self, device: str = "cpu", limits: Limits | None = None) -> None:
-        self.device, self.limits = device, limits or Limits()
+    `unsafe` leaves out the cage that keeps workers from files, network and other processes; without it, a system that
+    has no namespaces raises Unable with the line that allows them.
+    """
+
+    def __init__(self, device: str = "cpu", limits: Limits | None = None, unsafe: bool = False) -> None:
+        self.device, self.limits, self.unsafe = device, limits or Limits(), unsafe
 
     def __enter__(self) -> Zygote:
         if not hasattr(os, "fork"):
             raise Unable("Grading needs a system that can fork processes (Linux or macOS): run it there or under WSL.")
         self.socket, theirs = socket.socketpair()
         # Nothing of the instructor's environment reaches a worker but what Python and torch need to start.
-        keep = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "VIRTUAL_ENV")
+        keep = ("PATH", "HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "VIRTUAL_ENV")
         env = {name: os.environ[name] for name in keep if name in os.environ}
         env |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "MPLBACKEND": "agg", "PYTHONHASHSEED": "0"}
         self.home = tempfile.mkdtemp(prefix="workbook-")
-        env |= {"HOME": self.home, "IPYTHONDIR": self.home, "MPLCONFIGDIR": self.home}
+        env["IPYTHONDIR"] = self.home
         self.process = subprocess.Popen(
             [sys.executable, "-m", "autograder.grading.zygote", str(theirs.fileno())],
             pass_fds=[theirs.fileno()],
@@ -67,12 +73,15 @@ class Zygote:
         )
         theirs.close()
         try:
-            wire.receive(self.socket, 180)
+            ready = wire.receive(self.socket, 180)
         except (EOFError, OSError, TimeoutError):
             self.process.kill()
             why = self.process.stderr.read().decode("utf-8", "replace").strip().splitlines()[-1:]
             self.__exit__()
             raise Unable(f"The process that answers could not start ({''.join(why)}).") from None
+        if ready["no_cage"] and not self.unsafe:
+            self.__exit__()
+            raise Unable(f"Student code cannot be isolated here ({ready['no_cage']}). {sandbox.HINT}")
         return self
 
     def __exit__(self, *_: Any) -> None:
@@ -90,7 +99,7 @@ class Zygote:
         limits = asdict(self.limits)
         if self.device != "cpu":
             limits["memory_bytes"] = 0  # CUDA maps more addresses than there is memory
-        order = wire.pack({"folder": folder, "device": self.device, "limits": limits})
+        order = wire.pack({"folder": folder, "device": self.device, "limits": limits, "unsafe": self.unsafe})
         socket.send_fds(self.socket, [order], [theirs.fileno()])
         theirs.close()
         return Worker(wire.receive(self.socket, 60)["pid"], ours, folder)

@@ -114,17 +114,22 @@ class _Closed:
 
 
 def serve(sock: socket.socket, shell: Shell, device: str) -> None:
-    """Do what the controller says until it hangs up."""
-    while True:
+    """Do what the controller says until it hangs up. A copy that a cell forked off never speaks."""
+    me = os.getpid()
+    while os.getpid() == me:
         try:
             order = wire.receive(sock)
         except (EOFError, OSError):
             return
         if order["do"] == "run":
-            wire.send(sock, run(shell, order["source"]))
+            reply = run(shell, order["source"])
+            if os.getpid() == me:
+                wire.send(sock, reply)
         else:
             cases = [Case(**case) for case in order["cases"]]
             for answer in answers(shell, order["name"], order["verb"], cases, tuple(order["closed"]), device):
+                if os.getpid() != me:
+                    break
                 wire.send(sock, vars(answer))
 
 
@@ -205,9 +210,11 @@ def answers(
             return
 
 
-def become(sock: socket.socket, folder: str, device: str, shell: Shell) -> None:
-    """What a freshly forked child does: settle in its folder, quiet its streams, serve, and go without clean-up."""
-    os.chdir(folder)
+def become(sock: socket.socket, device: str, shell: Shell) -> None:
+    """What a freshly forked child does: quiet its streams, serve, and go without clean-up."""
+    os.environ |= {"HOME": "/tmp", "IPYTHONDIR": "/tmp", "MPLCONFIGDIR": "/tmp"}
+    os.closerange(3, sock.fileno())
+    os.closerange(sock.fileno() + 1, 1024)
     null = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(null, stream)

@@ -6,18 +6,12 @@ It never touches CUDA and runs no parallel tensor operation before a fork, and i
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import gc
 import importlib
 import os
-import resource
 import select
-import signal
 import socket
 import sys
-
-GIB = 2**30
-PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
@@ -26,10 +20,10 @@ def main() -> None:
 
     torch.set_num_threads(1)
     from autograder.ask import warm_up
-    from autograder.grading import wire, worker
+    from autograder.grading import sandbox, wire, worker
 
     control = socket.socket(fileno=int(sys.argv[1]))
-    _die_with_parent()
+    sandbox.die_with_parent()
     worker.hide_the_judge()
     for module in ("helpers.models", "helpers.masks", "matplotlib.pyplot"):
         with contextlib.suppress(ImportError):
@@ -39,7 +33,7 @@ def main() -> None:
     shell = worker.make_shell()
     gc.collect()
     gc.freeze()
-    wire.send(control, {"ready": True})
+    wire.send(control, {"no_cage": sandbox.possible()})
     while True:
         if not select.select([control], [], [], 0.5)[0]:
             _reap()
@@ -52,21 +46,19 @@ def main() -> None:
         if pid == 0:
             try:
                 control.close()
-                _die_with_parent()
+                sandbox.die_with_parent()
                 os.setsid()
-                _limit(order["limits"])
-                worker.become(socket.socket(fileno=fds[0]), order["folder"], order["device"], shell)
+                if order["unsafe"]:
+                    os.chdir(order["folder"])
+                    sandbox.limit(order["limits"])
+                else:
+                    sandbox.enter(order["limits"], order["device"])
+                worker.become(socket.socket(fileno=fds[0]), order["device"], shell)
             finally:
                 os._exit(1)
         os.close(fds[0])
         wire.send(control, {"pid": pid})
         _reap()
-
-
-def _die_with_parent() -> None:
-    """A worker must not outlive the zygote, nor the zygote its controller."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _reap() -> None:
@@ -75,17 +67,6 @@ def _reap() -> None:
             pass
     except ChildProcessError:
         pass
-
-
-def _limit(limits: dict) -> None:
-    """CPU seconds, memory on top of what torch has mapped, size of files."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_CPU, (limits["cpu_seconds"], limits["cpu_seconds"] + 5))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limits["file_bytes"],) * 2)
-    if limits["memory_bytes"] and sys.platform == "linux":
-        with open("/proc/self/statm") as file:
-            mapped = int(file.read().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (mapped + limits["memory_bytes"],) * 2)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,190 @@
+"""The worker's cage: namespaces of its own, a root that holds only what it needs, no capability, and limits.
+
+A forked child calls `enter`. As root it becomes a user that nobody is; as an ordinary user it works inside a user
+namespace. Either way it sees a read-only Python, `helpers`, a private temporary folder, no network and no other
+process. (Linux man pages: namespaces(7), user_namespaces(7), pivot_root(2), capabilities(7).)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import resource
+import signal
+import sys
+from pathlib import Path
+
+NEWNS, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET = 0x20000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = (
+    1,
+    2,
+    4,
+    8,
+    32,
+    4096,
+    16384,
+    1 << 18,
+)
+MNT_DETACH = 2
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 4, 24, 38
+PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
+CAPSET = {"x86_64": 126, "aarch64": 91}
+NOBODY = 1_900_000_000  # no user, file or service has this number
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+HINT = (
+    "On Ubuntu 24.04 and hosted CI runners `sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0` allows them; "
+    "in Docker add `--security-opt seccomp=unconfined --cap-add SYS_ADMIN`. Without them, `--unsafe` grades in plain "
+    "processes, which a hostile submission can leave."
+)
+
+
+def _do(result: int, what: str) -> None:
+    if result != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+
+
+def _mount(source: str, target: str, kind: str | None, flags: int, data: str | None = None) -> None:
+    encoded = [None if x is None else x.encode() for x in (source, target, kind)]
+    _do(libc.mount(*encoded, ctypes.c_ulong(flags), None if data is None else data.encode()), f"mount {target}")
+
+
+def die_with_parent() -> None:
+    """A worker must not outlive the zygote, nor the zygote its controller."""
+    if sys.platform == "linux":
+        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def readable() -> list[str]:
+    """Paths that a worker may read: the system's libraries, this Python, its packages, and `helpers`."""
+    import helpers
+
+    roots = ["/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime"]
+    roots += [sys.base_prefix, sys.prefix, str(Path(helpers.__file__).resolve().parent)]
+    return [path for path in dict.fromkeys(roots) if os.path.exists(path)]
+
+
+def possible() -> str:
+    """Why a cage is not to be had here, or nothing if it is: tried in a process of its own."""
+    if sys.platform != "linux":
+        return f"{sys.platform} has no namespaces"
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            enter({"cpu_seconds": 10, "memory_bytes": 0, "file_bytes": 2**20, "disk_bytes": 2**20, "processes": 8})
+        except BaseException as error:
+            os.write(write, str(error).encode()[:300] or b"unknown")
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as pipe:
+        why = pipe.read()
+    os.waitpid(pid, 0)
+    return why
+
+
+def enter(limits: dict, device: str = "cpu") -> None:
+    """Put this freshly forked process into the cage; returns in a child of it, whose parent only waits.
+
+    `limits` holds cpu_seconds, memory_bytes (0: none), file_bytes, disk_bytes and processes. Raises OSError where
+    namespaces are not to be had.
+    """
+    root = os.getuid() == 0
+    uid, gid = os.getuid(), os.getgid()
+    flags = NEWNS | NEWUTS | NEWIPC | NEWPID | NEWNET
+    _do(libc.unshare(flags if root else flags | NEWUSER), "unshare")
+    if not root:
+        _map_user(uid, gid)
+    child = os.fork()
+    if child:
+        _wait(child)
+    _new_root(limits["disk_bytes"], device)
+    _lose_privileges(root)
+    die_with_parent()  # the kernel forgets it when a process changes its user
+    limit(limits)
+    resource.setrlimit(resource.RLIMIT_NPROC, (limits["processes"],) * 2)
+
+
+def _map_user(uid: int, gid: int) -> None:
+    Path("/proc/self/setgroups").write_text("deny")
+    Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
+    Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
+
+
+def _wait(child: int) -> None:
+    """The outer process holds nothing and ends with the inner one."""
+    os.closerange(0, 1024)
+    with contextlib.suppress(BaseException):
+        os.waitpid(child, 0)
+    os._exit(0)
+
+
+def _new_root(disk_bytes: int, device: str) -> None:
+    """A root of read-only binds in an empty tmpfs, with its own /proc and /tmp; the old root goes out of sight."""
+    _mount("none", "/", None, MS_REC | MS_PRIVATE)
+    # The parent folders are made here, so a home that others cannot read hides nothing that is bound below it.
+    new = "/tmp"
+    _mount("tmpfs", new, "tmpfs", MS_NOSUID | MS_NODEV, f"size={disk_bytes},nr_inodes=10000,mode=755")
+    for path in readable():
+        _bind(path, new)
+    for name in ("null", "zero", "random", "urandom", *(_gpu_devices() if device != "cpu" else ())):
+        _bind(f"/dev/{name}", new, writable=True)
+    for folder, mode in (("proc", 0o755), ("tmp", 0o1777), ("dev/shm", 0o1777), ("old", 0o700)):
+        os.makedirs(f"{new}/{folder}", exist_ok=True)
+        os.chmod(f"{new}/{folder}", mode)
+    os.chdir(new)
+    _do(libc.syscall(PIVOT_ROOT[os.uname().machine], b".", b"old"), "pivot_root")
+    os.chdir("/")
+    _mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
+    _do(libc.umount2(b"/old", MNT_DETACH), "umount")
+    os.rmdir("/old")
+    os.chdir("/tmp")
+
+
+def _bind(path: str, new: str, writable: bool = False) -> None:
+    if not os.path.exists(path):
+        return
+    target = new + path
+    if os.path.islink(path) and not os.path.lexists(target):
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        os.symlink(os.readlink(path), target)
+        return
+    if os.path.isdir(path):
+        os.makedirs(target, exist_ok=True)
+    else:
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        Path(target).touch()
+    _mount(path, target, None, MS_BIND)
+    if not writable:
+        _mount("none", target, None, MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV)
+
+
+def _gpu_devices() -> list[str]:
+    return [name for name in os.listdir("/dev") if name.startswith("nvidia") and not os.path.isdir(f"/dev/{name}")]
+
+
+def _lose_privileges(root: bool) -> None:
+    libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    for capability in range(64):
+        libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
+    if root:
+        os.setgroups([])
+        os.setresgid(NOBODY, NOBODY, NOBODY)
+        os.setresuid(NOBODY, NOBODY, NOBODY)
+    header = (ctypes.c_uint32 * 2)(0x20080522, 0)
+    _do(libc.syscall(CAPSET[os.uname().machine], header, (ctypes.c_uint32 * 6)()), "capset")
+
+
+def limit(limits: dict) -> None:
+    """CPU seconds, memory on top of what torch has mapped, size of files; no core dump."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CPU, (limits["cpu_seconds"], limits["cpu_seconds"] + 5))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limits["file_bytes"],) * 2)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
+    if limits["memory_bytes"] and sys.platform == "linux":
+        with open("/proc/self/statm") as file:
+            mapped = int(file.read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (mapped + limits["memory_bytes"],) * 2)

@@ -27,16 +27,16 @@ MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVA
     1 << 18,
 )
 MNT_DETACH = 2
-PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 4, 24, 38
+PR_SET_PDEATHSIG, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 24, 38
 PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 CAPSET = {"x86_64": 126, "aarch64": 91}
-NOBODY = 1_900_000_000  # no user, file or service has this number
+NOBODY = 1_900_000_000  # from here on no user, file or service has a number; each worker has its own
 
 libc = ctypes.CDLL(None, use_errno=True)
 
 HINT = (
-    "On Ubuntu 24.04 and hosted CI runners `sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0` allows them; "
-    "in Docker add `--security-opt seccomp=unconfined --cap-add SYS_ADMIN`. Without them, `--unsafe` grades in plain "
+    "On Ubuntu 24.04 and hosted CI runners `sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0` allows "
+    "namespaces; in Docker add `--security-opt seccomp=unconfined --cap-add SYS_ADMIN`. Without them, `--unsafe` grades in plain "
     "processes, which a hostile submission can leave."
 )
 
@@ -92,8 +92,9 @@ def enter(limits: dict, device: str = "cpu") -> None:
     `limits` holds cpu_seconds, memory_bytes (0: none), file_bytes, disk_bytes and processes. Raises OSError where
     namespaces are not to be had.
     """
-    root = os.getuid() == 0
     uid, gid = os.getuid(), os.getgid()
+    root = uid == 0
+    nobody = NOBODY + os.getpid()  # one of its own: processes are counted by user
     flags = NEWNS | NEWUTS | NEWIPC | NEWPID | NEWNET
     _do(libc.unshare(flags if root else flags | NEWUSER), "unshare")
     if not root:
@@ -102,7 +103,7 @@ def enter(limits: dict, device: str = "cpu") -> None:
     if child:
         _wait(child)
     _new_root(limits["disk_bytes"], device)
-    _lose_privileges(root)
+    _lose_privileges(nobody if root else None)
     die_with_parent()  # the kernel forgets it when a process changes its user
     limit(limits)
     resource.setrlimit(resource.RLIMIT_NPROC, (limits["processes"],) * 2)
@@ -166,14 +167,14 @@ def _gpu_devices() -> list[str]:
     return [name for name in os.listdir("/dev") if name.startswith("nvidia") and not os.path.isdir(f"/dev/{name}")]
 
 
-def _lose_privileges(root: bool) -> None:
+def _lose_privileges(user: int | None) -> None:
     libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     for capability in range(64):
         libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
-    if root:
+    if user is not None:
         os.setgroups([])
-        os.setresgid(NOBODY, NOBODY, NOBODY)
-        os.setresuid(NOBODY, NOBODY, NOBODY)
+        os.setresgid(user, user, user)
+        os.setresuid(user, user, user)
     header = (ctypes.c_uint32 * 2)(0x20080522, 0)
     _do(libc.syscall(CAPSET[os.uname().machine], header, (ctypes.c_uint32 * 6)()), "capset")
 

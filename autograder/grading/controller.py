@@ -33,7 +33,7 @@ class Limits:
     ask_seconds: float = 20.0
     notebook_seconds: float = 240.0
     cpu_seconds: int = 240
-    memory_bytes: int = 4 * 2**30
+    memory_bytes: int = 2 * 2**30
     file_bytes: int = 64 * 2**20
     disk_bytes: int = 128 * 2**20
     processes: int = 64

@@ -16,16 +16,8 @@ import sys
 from pathlib import Path
 
 NEWNS, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET = 0x20000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000
-MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = (
-    1,
-    2,
-    4,
-    8,
-    32,
-    4096,
-    16384,
-    1 << 18,
-)
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT = 1, 2, 4, 8, 32
+MS_BIND, MS_REC, MS_PRIVATE = 4096, 16384, 1 << 18
 MNT_DETACH = 2
 PR_SET_PDEATHSIG, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 24, 38
 PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
@@ -36,8 +28,8 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 HINT = (
     "On Ubuntu 24.04 and hosted CI runners `sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0` allows "
-    "namespaces; in Docker add `--security-opt seccomp=unconfined --cap-add SYS_ADMIN`. Without them, `--unsafe` grades in plain "
-    "processes, which a hostile submission can leave."
+    "namespaces; in Docker add `--security-opt seccomp=unconfined --cap-add SYS_ADMIN`. Without them, `--unsafe` "
+    "grades in plain processes, which a hostile submission can leave."
 )
 
 

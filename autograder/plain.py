@@ -87,6 +87,8 @@ def _plain(value: Any, depth: int, budget: list[int]) -> Any:
         return value if len(value) <= MAX_TEXT else Other("text of more than 200,000 characters")
     if kind is torch.Tensor or kind is torch.nn.Parameter:
         return _tensor(value)
+    if kind in (list, tuple, dict) and len(value) > budget[0]:
+        return Other("value too large or too deep")
     if kind is list:
         return [_plain(item, depth + 1, budget) for item in value]
     if kind is tuple:
@@ -110,14 +112,16 @@ def _tensor(value: torch.Tensor) -> Any:
     return torch.Tensor.cpu(torch.Tensor.detach(value)).clone().resolve_conj().resolve_neg().contiguous()
 
 
-def map_tensors(change: Any, value: Any) -> Any:
-    """The same nest of lists, tuples and dictionaries with `change` applied to each tensor."""
+def map_tensors(change: Any, value: Any, depth: int = 0) -> Any:
+    """The same nest of lists, tuples and dictionaries with `change` applied to each tensor, down to MAX_DEPTH."""
     if isinstance(value, torch.Tensor):
         return change(value)
+    if depth > MAX_DEPTH:
+        return value
     if type(value) in (list, tuple):
-        return type(value)(map_tensors(change, item) for item in value)
+        return type(value)(map_tensors(change, item, depth + 1) for item in value)
     if type(value) is dict:
-        return {key: map_tensors(change, item) for key, item in value.items()}
+        return {key: map_tensors(change, item, depth + 1) for key, item in value.items()}
     return value
 
 

@@ -1,0 +1,104 @@
+"""What hostile submissions get: their honest score, a sentence, and nothing of anybody else's."""
+
+import os
+import subprocess
+import time
+
+import hostile
+import pytest
+
+from autograder.exercise import find, seed
+from autograder.grading import sandbox
+from autograder.grading.controller import Ask, Limits, Run, Zygote, play
+
+CAUSAL = find("masks.causal")
+ROWS = [(f"{kind} {i + 1}", *row) for kind, rows in hostile.KINDS.items() for i, row in enumerate(rows)]
+
+
+@pytest.fixture(scope="module")
+def zygote():
+    why = sandbox.possible()
+    if why:
+        pytest.skip(f"no namespaces on this system: {why}")
+    with Zygote(limits=Limits(cell_seconds=3, ask_seconds=3, memory_bytes=2**30, disk_bytes=2**25)) as made:
+        yield made
+
+
+def verdict(zygote, source):
+    return play(zygote, [Run(source), Ask(CAUSAL, seed(CAUSAL))]).verdicts[1]
+
+
+@pytest.mark.parametrize(("kind", "source", "expected"), ROWS, ids=[row[0].replace(" ", "-") for row in ROWS])
+def test_a_hostile_submission_gets_its_honest_score(zygote, kind, source, expected):
+    found = verdict(zygote, source)
+    honest = hostile.HONEST in source
+    if expected:
+        assert found.verdict == expected, found.sentence
+    assert found.score == 0 or honest or expected == "right", "an undeserved point"
+    assert found.sentence.endswith((".", ")", "?")) and len(found.sentence) < 800
+    assert verdict(zygote, hostile.HONEST).verdict == "right", "an honest neighbour lost points"
+
+
+def test_there_are_enough_of_them():
+    assert len(ROWS) >= 60
+    assert len(hostile.KINDS) >= 30
+
+
+def children(zygote):
+    """States of the zygote's living children."""
+    command = ["ps", "--ppid", str(zygote.process.pid), "-o", "stat="]
+    states = subprocess.run(command, capture_output=True, text=True).stdout.split()
+    return [state for state in states if not state.startswith("Z")]
+
+
+def test_nothing_is_left_behind(zygote):
+    for _, source, _ in ROWS[-6:]:
+        verdict(zygote, source)
+    running = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    assert "sleep 987" not in running
+    until = time.monotonic() + 5
+    while children(zygote) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert children(zygote) == []
+
+
+def look(zygote, expression):
+    """The value of an expression in a worker, as text."""
+    played = play(zygote, [Run(f"print({expression})")])
+    return played.errors[0] or played.outputs[0]
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "open('/etc/passwd').read()",
+        "open('/etc/shadow').read()",
+        f"open({os.path.abspath('autograder/judge.py')!r}).read()",
+        f"open({os.path.abspath('autograder/exercises/masks.py')!r}).read()",
+        "open('/old/etc/passwd').read()",
+        "open('/proc/1/root/etc/passwd').read()",
+        "open('/dev/mem', 'rb').read(1)",
+        "open('/dev/vda', 'rb').read(1)",
+    ],
+)
+def test_a_worker_cannot_read(zygote, expression):
+    assert "No such file" in look(zygote, expression) or "denied" in look(zygote, expression)
+
+
+def test_a_worker_sees_no_other_process_and_no_environment_of_the_instructor(zygote, monkeypatch):
+    assert "SECRET" not in look(zygote, "dict(__import__('os').environ)")
+    processes = look(zygote, "[p for p in __import__('os').listdir('/proc') if p.isdigit()]")
+    assert "['1']" in processes
+
+
+def test_a_worker_has_no_capability_and_cannot_get_one(zygote):
+    status = look(zygote, "[l for l in open('/proc/self/status') if l.startswith(('Cap', 'NoNewPrivs'))]")
+    assert status.count("0000000000000000") == 5
+    assert "NoNewPrivs:\\\\t1" in status
+    mount = "__import__('ctypes').CDLL(None).mount(b'none', b'/usr', None, 4096 | 32, None)"
+    assert "-1" in look(zygote, mount)
+
+
+def test_two_workers_do_not_see_each_others_files(zygote):
+    play(zygote, [Run("open('/tmp/mine', 'w').write('x')")])
+    assert "[]" in look(zygote, "__import__('os').listdir('/tmp')")

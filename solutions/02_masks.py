@@ -411,7 +411,7 @@ models = {"honest": honest, "one step ahead": peeks, "mean over time": centres, 
 figures.leaks(models, vocab_size=11, n=8)
 
 # %% [markdown]
-# Blue is allowed, orange is a leak. The last model is the mean one: it leaks from one position, and for one token only.
+# Blue is allowed, orange is a leak. The last model is the sly one: it leaks from one position, and for one token only.
 # The figure finds it because every token is tried at every position.
 
 # %% [markdown]

@@ -50,6 +50,7 @@ def broken(x):
     return x * x  # break me
 
 
+print(broken(torch.tensor([1.0, 2.0, 3.0])))
 card = check("start.double", broken)
 card
 

@@ -201,8 +201,9 @@ def combine(*masks):
 check("masks.combine", combine)
 
 # %% [markdown]
-# Shapes meet by broadcasting: `(T, T)` and `(B, 1, 1, T)` make `(B, 1, T, T)`, a causal mask for every sentence of the
-# batch. Play with some of them; hover over a cell for its numbers, and look for a row marked ∅.
+# Shapes meet by broadcasting: `(T, T)` and `(B, 1, 1, T)` make `(B, 1, T, T)`, a causal mask for every sentence of
+# the batch. Play with some of them and hover over a cell for its numbers. Which of them leave a query with nothing to
+# see (∅)?
 
 # %% tags=["explore", "nbval-ignore-output"]
 from helpers.widgets.masks import mask_explorer

@@ -9,12 +9,12 @@ from torch import Tensor
 from helpers import masks
 from helpers.figures import BLUE, GREY, ORANGE
 
-KINDS = ("causal", "sliding window", "prefix", "padding", "causal and padding")
+KINDS = ("causal", "sliding window", "prefix", "padding", "causal and padding", "causal, pads on the left")
 CELL = 22
 
 
 def make(kind: str, n: int, size: int) -> Tensor:
-    """A boolean mask (n, n). `size` is the window, the prefix or the number of pads at the end."""
+    """A boolean mask (n, n). `size` is the window, the prefix or the number of pads."""
     pads = torch.arange(n) < n - min(size, n)  # (n,)
     allowed = {
         "causal": lambda: masks.boolean(masks.causal(n)),
@@ -22,6 +22,7 @@ def make(kind: str, n: int, size: int) -> Tensor:
         "prefix": lambda: masks.boolean(masks.prefix(n, size)),
         "padding": lambda: pads.expand(n, n),
         "causal and padding": lambda: masks.combine(masks.boolean(masks.causal(n)), pads),
+        "causal, pads on the left": lambda: masks.combine(masks.boolean(masks.causal(n)), pads.flip(0)),
     }
     return allowed[kind]().expand(n, n)
 

@@ -1,0 +1,126 @@
+"""The grader is tested by its own exercises: one parametrised test over the registry.
+
+WORKBOOK_DEVICE=cuda asks on a GPU; judging stays on the CPU.
+"""
+
+import importlib
+import os
+import pkgutil
+from inspect import signature
+
+import pytest
+import variants
+
+from autograder.ask import ask
+from autograder.exercise import all_exercises, cases, seed
+from autograder.judge import judge
+
+DEVICE = os.environ.get("WORKBOOK_DEVICE", "cpu")
+EXERCISES = [e for e in all_exercises().values() if e.cases is not None]
+SEEDS = {"public": {}, "secret": {"student": "ada", "secret": b"one"}, "another": {"student": "bob", "secret": b"two"}}
+
+
+def _gather(what: str) -> dict[str, list]:
+    modules = [importlib.import_module(f"variants.{m.name}") for m in pkgutil.iter_modules(variants.__path__)]
+    return {name: made for module in modules for name, made in getattr(module, what, {}).items()}
+
+
+VARIANTS, WRONG = _gather("VARIANTS"), _gather("WRONG")
+
+
+def verdict(exercise, target, seed_of):
+    asked = cases(exercise, seed(exercise, **seed_of))
+    return judge(exercise, asked, [ask(target, exercise.ask, case, (), DEVICE) for case in asked])
+
+
+def rows(kind):
+    if kind == "mistake":
+        return [pytest.param(e, m, id=f"{e.name}-{m.name}".replace(" ", "_")) for e in EXERCISES for m in e.mistakes]
+    table = VARIANTS if kind == "variant" else WRONG
+    return [pytest.param(e, x, id=f"{e.name}-{i}") for e in EXERCISES for i, x in enumerate(table.get(e.name, []))]
+
+
+every_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
+every_seed = pytest.mark.parametrize("seed_of", SEEDS.values(), ids=SEEDS)
+
+
+@every_seed
+@pytest.mark.parametrize(("exercise", "mistake"), rows("mistake"))
+def test_a_mistake_is_wrong_with_its_own_sentence(exercise, mistake, seed_of):
+    found = verdict(exercise, mistake.version, seed_of)
+    assert found.score == 0
+    assert (found.verdict, found.mistake, found.sentence) == ("wrong", mistake.name, mistake.sentence)
+
+
+@every_seed
+@pytest.mark.parametrize(("exercise", "variant"), rows("variant"))
+def test_a_right_version_written_otherwise_is_right(exercise, variant, seed_of):
+    found = verdict(exercise, variant, seed_of)
+    assert found.verdict == "right", f"{found.sentence} {found.where} {found.detail}"
+    assert found.score == exercise.points
+
+
+@every_seed
+@pytest.mark.parametrize(("exercise", "wrong"), rows("wrong"))
+def test_a_wrong_version_is_wrong(exercise, wrong, seed_of):
+    found = verdict(exercise, wrong, seed_of)
+    assert found.score == 0
+    assert found.verdict in ("wrong", "error")
+    assert found.sentence
+
+
+@every_seed
+@every_exercise
+def test_the_reference_is_right(exercise, seed_of):
+    if exercise.reference is None:
+        pytest.skip("judged by properties alone: the variants show what is right")
+    found = verdict(exercise, exercise.reference, seed_of)
+    assert found.verdict == "right", f"{found.sentence} {found.where} {found.detail}"
+
+
+def stub(*args, **named):
+    raise NotImplementedError
+
+
+class StubModule:
+    def __init__(self, *args, **named):
+        raise NotImplementedError
+
+
+@every_exercise
+def test_an_untouched_stub_is_not_attempted(exercise):
+    found = verdict(exercise, StubModule if exercise.ask == "module" else stub, {})
+    assert (found.verdict, found.score) == ("not attempted", 0)
+
+
+@every_exercise
+@pytest.mark.parametrize("answer", [lambda *a, **k: None, lambda *a, **k: "nonsense", lambda *a, **k: 1 / 0, 5])
+def test_nonsense_scores_nothing_and_gets_a_sentence(exercise, answer):
+    found = verdict(exercise, answer, {})
+    assert found.score == 0
+    assert found.sentence
+
+
+@every_exercise
+def test_every_exercise_has_a_full_card(exercise):
+    assert exercise.signature and exercise.goal and exercise.why
+    assert 1 <= exercise.difficulty <= 5 and exercise.points >= 1 and exercise.minutes >= 1
+    assert len(exercise.hints) >= 1
+    assert signature(exercise.cases)
+
+
+@pytest.mark.parametrize("exercise", [e for e in EXERCISES if e.kind == "code"], ids=lambda e: e.name)
+def test_every_code_exercise_has_variants_and_more_wrong_versions(exercise):
+    assert len(VARIANTS.get(exercise.name, [])) >= 2
+    assert len(WRONG.get(exercise.name, [])) >= 3
+
+
+@every_exercise
+def test_no_two_mistakes_share_a_name_or_a_sentence(exercise):
+    assert len({m.name for m in exercise.mistakes}) == len({m.sentence for m in exercise.mistakes}) == len(
+        exercise.mistakes
+    )
+
+
+def test_variants_are_for_exercises_that_exist():
+    assert set(VARIANTS) | set(WRONG) <= {e.name for e in EXERCISES}

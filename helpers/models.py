@@ -119,6 +119,16 @@ class Body(nn.Module):
         return self.norm(x)
 
 
+def start_small(module: nn.Module) -> None:
+    """First weights N(0, 0.02²), biases 0: an embedding that is a head too must not begin with unit normals, or the
+    untrained model is sure of nonsense. (Radford et al. 2018, section 4.1; as in BERT's code)
+    """
+    if isinstance(module, nn.Linear | nn.Embedding):
+        nn.init.normal_(module.weight, std=0.02)
+    if isinstance(module, nn.Linear) and module.bias is not None:
+        nn.init.zeros_(module.bias)
+
+
 class LanguageModel(Body):
     """A causal language model: `Body` and a head. `tie` uses the embedding as head, then without a bias."""
 
@@ -139,6 +149,7 @@ class LanguageModel(Body):
         self.head = nn.Linear(d_model, vocab_size, bias=not tie)
         if tie:
             self.head.weight = self.embedding.weight
+            self.apply(start_small)
 
     def forward(self, ids: Tensor) -> Tensor:
         """Ids (B, T) → logits (B, T, V) of the token that follows each."""
@@ -235,6 +246,7 @@ class Bert(nn.Module):
         self.token_head = nn.Linear(d_model, vocab_size)
         self.token_head.weight = self.embeddings.token.weight
         self.next_head = nn.Linear(d_model, 2)
+        self.apply(start_small)
 
     def forward(
         self, ids: Tensor, segment_ids: Tensor | None = None, attention_mask: Tensor | None = None

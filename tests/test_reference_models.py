@@ -1,5 +1,7 @@
 """Whole models of the reference: who can see what, and how many parameters there are."""
 
+import math
+
 import pytest
 import torch
 
@@ -148,3 +150,12 @@ def test_a_shape_is_frozen_and_builds_a_model():
     tiny = config.tiny
     logits = Transformer(tiny.vocab_size, *tiny.shape)(ids(2, 5), ids(2, 3))
     assert logits.shape == (2, 3, tiny.vocab_size)
+
+
+def test_untrained_models_are_unsure():
+    """Loss at the start ≈ ln V, whether or not the embedding is the head."""
+    tokens, shape = ids(3, 17, high=1000), (1000, 128, 4, 256, 2)
+    lm, tied, bert = build(LanguageModel, *shape), build(LanguageModel, *shape, tie=True), build(Bert, *shape, 20)
+    for logits in (lm(tokens), tied(tokens), bert(tokens)[0]):
+        loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), tokens.flatten())
+        assert abs(float(loss) - math.log(1000)) < 0.7

@@ -2,7 +2,7 @@
 #   make demo PYTHON=python3.12       a Python of your choice (3.11 or newer)
 #   make demo TORCH_INDEX=<address>   no NVIDIA card: PyTorch without CUDA (see README)
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lab build check replay requirements clean
+.PHONY: help setup demo test lab build check lint format fresh replay requirements clean
 export PYTHON TORCH_INDEX
 # uv trusts the certificates that this machine trusts.
 export UV_SYSTEM_CERTS := 1
@@ -29,9 +29,15 @@ lab: setup ## open the course in JupyterLab
 build: setup ## derive notebooks/ and solutions/*.ipynb from solutions/*.py
 	@$(IN)/workbook build
 
-check: setup ## lint, format, and whether the derived notebooks are fresh
+check: lint format fresh ## lint, format, and whether the derived notebooks are fresh
+
+lint: setup
 	$(IN)/ruff check .
+
+format: setup
 	$(IN)/ruff format --check .
+
+fresh: setup
 	$(IN)/workbook build --check
 
 replay: setup ## run every solution notebook and compare its outputs

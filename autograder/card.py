@@ -103,9 +103,10 @@ def _map(title: str, x: torch.Tensor, scale: float, marks: bool = False) -> str:
     )
     cut = " (upper left corner)" if (rows, columns) != tuple(x.shape) else ""
     width, height = columns * CELL, rows * CELL
+    zoom = 2 if max(rows, columns) <= 8 else 1
     return (
-        f"<div style='font-size:.85em'>{escape(title)} {tuple(x.shape)}{cut}</div>"
-        f"<svg width='{width + 2}' height='{height + 2}' viewBox='-1 -1 {width + 2} {height + 2}' role='img' "
+        f"<div style='font-size:.85em;margin-bottom:.2em'>{escape(title)} {tuple(x.shape)}{cut}</div>"
+        f"<svg width='{zoom * (width + 2)}' height='{zoom * (height + 2)}' viewBox='-1 -1 {width + 2} {height + 2}' role='img' "
         f"aria-label='{escape(title)}'><rect x='-.5' y='-.5' width='{width + 1}' height='{height + 1}' fill='none' "
         f"stroke='rgb{GREY}'/>{cells}</svg>"
     )

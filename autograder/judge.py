@@ -13,6 +13,7 @@ from autograder.compare import Difference, difference
 from autograder.exercise import Exercise
 from autograder.plain import Other, map_tensors, tensors
 
+SHOWN = 144  # entries that a picture shows with ease
 VERDICTS = ("right", "wrong", "not attempted", "not your own", "error", "timeout")
 
 
@@ -52,10 +53,11 @@ def judge(exercise: Exercise, cases: list[Case], answers: list[Answer]) -> Verdi
     if early:
         return early
     targets = [_target(exercise, case) for case in cases]
-    fault = next(filter(None, (_fault(exercise, *three) for three in zip(cases, answers, targets, strict=True))), None)
-    if fault is None:
+    faults = [_fault(exercise, *three) for three in zip(cases, answers, targets, strict=True)]
+    faults = [fault for fault in faults if fault]
+    if not faults:
         return Verdict(exercise.name, "right", float(exercise.points), exercise.points, _praise(exercise))
-    return _explain(exercise, pairs, fault)
+    return _explain(exercise, pairs, _telling(faults))
 
 
 def _target(exercise: Exercise, case: Case) -> Answer | None:
@@ -119,6 +121,15 @@ def _fault(exercise: Exercise, case: Case, answer: Answer, target: Answer | None
     if answer.random and not exercise.may_use_global_random:
         return _Fault("random", case, answer)
     return None
+
+
+def _telling(faults: list[_Fault]) -> _Fault:
+    """The first fault, or one like it on a case that shows more: a picture of one entry tells nothing."""
+    first = faults[0]
+    if first.difference is None or first.difference.target is None:
+        return first
+    alike = [f for f in faults if f.difference and f.difference.kind == first.difference.kind]
+    return max(alike, key=lambda f: min(f.difference.target.numel(), SHOWN) if f.difference.target is not None else 0)
 
 
 def _measured(exercise: Exercise, value: Any, case: Case) -> Any:

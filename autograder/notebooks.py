@@ -100,7 +100,7 @@ def grade_id(name: str, role: str = "exercise") -> str:
 
 
 def _number(notebook: NotebookNode, names: list[tuple[str, str]], stem: str) -> None:
-    """Ids from the exercise, or from the place after it: the same at each build, and few change when a cell is added."""
+    """Ids from the exercise, or the place after it: the same at each build, and few change when a cell is added."""
     last, count = stem, 0
     for cell, (role, name) in zip(notebook.cells, names, strict=True):
         if role:

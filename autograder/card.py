@@ -107,7 +107,8 @@ def _map(title: str, x: torch.Tensor, scale: float, marks: bool = False) -> str:
     return (
         f"<div style='font-size:.85em;margin-bottom:.2em'>{escape(title)} {tuple(x.shape)}{cut}</div>"
         f"<svg width='{zoom * (width + 2)}' height='{zoom * (height + 2)}' viewBox='-1 -1 {width + 2} {height + 2}' "
-        f"role='img' aria-label='{escape(title)}'><rect x='-.5' y='-.5' width='{width + 1}' height='{height + 1}' fill='none' "
+        f"role='img' aria-label='{escape(title)}'>"
+        f"<rect x='-.5' y='-.5' width='{width + 1}' height='{height + 1}' fill='none' "
         f"stroke='rgb{GREY}'/>{cells}</svg>"
     )
 

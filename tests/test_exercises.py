@@ -117,8 +117,10 @@ def test_every_code_exercise_has_variants_and_more_wrong_versions(exercise):
 
 @every_exercise
 def test_no_two_mistakes_share_a_name_or_a_sentence(exercise):
-    assert len({m.name for m in exercise.mistakes}) == len({m.sentence for m in exercise.mistakes}) == len(
-        exercise.mistakes
+    assert (
+        len({m.name for m in exercise.mistakes})
+        == len({m.sentence for m in exercise.mistakes})
+        == len(exercise.mistakes)
     )
 
 

@@ -254,7 +254,9 @@ def _judge(exercise: Exercise, asked: list[Case], answers: list[Answer], failed:
     """The verdict; where the name was never defined because its cell failed, that is what is said."""
     if failed and answers and answers[-1].status == "missing":
         kind = "timeout" if "still running" in failed else "error"
-        return refuse(exercise, kind, f"`{exercise.last}` was never defined, since its cell failed: {failed.rstrip('.')}.")
+        return refuse(
+            exercise, kind, f"`{exercise.last}` was never defined, since its cell failed: {failed.rstrip('.')}."
+        )
     return judge(exercise, asked, answers)
 
 

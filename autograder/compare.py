@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from autograder.plain import Other
+from autograder.plain import Other, tensors
 
 TOLERANCE = {torch.float64: 1e-6, torch.float32: 1e-4, torch.float16: 5e-3, torch.bfloat16: 3e-2}
 
@@ -53,6 +53,10 @@ def show(value: Any) -> str:
         return f"a tensor of shape {tuple(value.shape)}" if value.dim() else f"{value.item():.6g}"
     if type(value) is float:
         return f"{value:.6g}"
+    if type(value) in (list, tuple) and tensors(value):  # torch is slow to print, and prints too much
+        return f"a {type(value).__name__} of {', '.join(show(item) for item in value[:3])}{', …' * (len(value) > 3)}"
+    if type(value) is dict and tensors(value):
+        return f"a dictionary with the keys {sorted(value)[:6]}"
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}…"
 

@@ -24,7 +24,7 @@
 # - catch a model that cheats, from the outside;
 # - say what exactly a mask makes zero, and when it can be left out.
 #
-# **Time** about two hours. **Before this** 01_attention.
+# **Time** about two and a half hours. **Before this** 01_attention.
 
 # %%
 import math
@@ -68,10 +68,6 @@ def causal(n):
 check("masks.causal", causal)
 
 # %% [markdown]
-# One pass, `n` lessons: thanks to this triangle a text of `n` tokens gives `n` predictions to learn from, and none of
-# them has seen its answer.
-
-# %% [markdown]
 # ## 2 · Padding is hidden
 #
 # Sentences in a batch have different lengths, tensors do not: short sentences are filled up with a padding token. Every
@@ -106,7 +102,7 @@ def padding(ids, pad_id):
 check("masks.padding", padding)
 
 # %% [markdown]
-# What is it for? A sentence must get the same answer alone and in company. Here a sentence is
+# See it happen. Here a sentence is
 # encoded by itself, and then with two pads, without a mask and with one.
 
 # %%
@@ -267,9 +263,6 @@ def masked_softmax(scores, mask):
 check("masks.masked_softmax", masked_softmax)
 
 # %% [markdown]
-# A batch with one empty sentence no longer ruins the whole training run.
-
-# %% [markdown]
 # ## 6 · What becomes zero?
 #
 # One can often hear that a causal mask *sets the values of later tokens to zero*. Does it? Four things take part in
@@ -374,10 +367,6 @@ def prefix(n, n_prefix):
 check("masks.prefix", prefix)
 
 # %% [markdown]
-# One architecture, three behaviours: a prefix of 0 is a decoder, a prefix of `n` an encoder, and anything between reads
-# first and writes then.
-
-# %% [markdown]
 # ## 8 · Catch a cheat
 #
 # A model that sees the future has a wonderful loss and is good for nothing. The mask may be right and the model leak
@@ -444,8 +433,8 @@ def leaks_future(model, vocab_size, n):
 check("masks.leaks_future", leaks_future)
 
 # %% [markdown]
-# A few lines that belong in the tests of every language model: a leak found here costs a second, one found after
-# training costs the training.
+# These few lines belong in the tests of every language model: a leak found here costs a second, one found after
+# training costs the training. The book's version, on the four suspects:
 
 # %%
 {title: masks.leaks_future(suspect, vocab_size=11, n=8) for title, suspect in models.items()}

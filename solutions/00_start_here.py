@@ -71,7 +71,8 @@ card
 #   right, it is right.
 # - Inputs are random and awkwardly shaped, and the smallest sizes are always among them. So a function that works on
 #   one example only does not pass.
-# - Here you see the same judging as whoever grades you, with other random inputs. Nothing else is hidden.
+# - Here you see the same judging as whoever grades you, with other random inputs. Nothing else is
+#   hidden, except the keys of multiple-choice questions.
 # - Check as often as you like. Only what you hand in counts.
 
 # %% [markdown]
@@ -145,4 +146,4 @@ progress()
 
 # %% [markdown]
 # **Next** is 01_attention, where you write the one formula that everything else is built around. It comes from
-# Vaswani et al. 2017, *Attention Is All You Need*, §3.2: three pages that are worth reading beside the notebooks.
+# Vaswani et al. 2017, *Attention Is All You Need*, §3.2: short, and worth reading beside the notebooks.

@@ -93,6 +93,11 @@ DIAGONAL = holds(
     lambda m, n, *more: (m.diagonal() == 0).all(),
     "A token may always see itself: the diagonal must be 0, or row 0 has nothing left to see.",
 )
+NO_FUTURE = holds(
+    "the future is hidden",
+    lambda m, n, *more: (m[torch.ones(n, n).triu(1) == 1] == -INF).all(),
+    "Some token sees a later one: every entry above the diagonal, j > i, must be −inf.",
+)
 
 
 @exercise("masks.causal", points=2, minutes=8, difficulty=2)
@@ -113,7 +118,17 @@ class Causal:
     def cases(rng):
         return [(1,), (2,), (rng.integer(5, 12),), (rng.integer(13, 40),)]
 
-    properties = [SQUARE, TWO_VALUES, DIAGONAL]
+    properties = [
+        SQUARE,
+        TWO_VALUES,
+        DIAGONAL,
+        NO_FUTURE,
+        holds(
+            "the past is open",
+            lambda m, n: (m.tril() == 0).all(),
+            "Some token does not see all of its past: every entry below the diagonal, j < i, must be 0.",
+        ),
+    ]
     mistakes = [
         mistake(
             "transposed",
@@ -1045,7 +1060,7 @@ class SlidingWindow:
         n = rng.integer(7, 12)
         return [(1, 1), (n, 1), (5, 5), (5, 8), (n, 2), (rng.integer(13, 20), rng.integer(3, 7))]
 
-    properties = [SQUARE, TWO_VALUES, DIAGONAL]
+    properties = [SQUARE, TWO_VALUES, DIAGONAL, NO_FUTURE]
     mistakes = [
         mistake(
             "off by one",

@@ -13,6 +13,7 @@ import importlib
 import inspect
 import os
 import re
+import symtable
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -69,7 +70,7 @@ def mentions(sources: Iterable[str], name: str, closed: Iterable[str], shortcuts
         found = _leans_on(tree, aliases, set(closed), set(shortcuts))
         if found:
             return found
-        waiting += [node.id for node in ast.walk(tree) if isinstance(node, ast.Name)]
+        waiting += _scopes(tree)[0]
     return None
 
 
@@ -92,14 +93,26 @@ def _imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
                 yield item.asname or item.name, f"{node.module}.{item.name}"
 
 
-def _binds(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
-            yield node.name
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
-        elif isinstance(node, ast.alias):
-            yield (node.asname or node.name).split(".")[0]
+def _binds(tree: ast.Module) -> set[str]:
+    return _scopes(tree)[1]
+
+
+def _scopes(tree: ast.Module) -> tuple[set[str], set[str]]:
+    """The global names that a cell reads, and those that it binds. Arguments and local names are nobody else's."""
+    reads, binds = set(), set()
+    waiting = []
+    with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):  # such a cell never ran
+        waiting = [symtable.symtable(ast.unparse(tree), "cell", "exec")]
+    while waiting:
+        scope = waiting.pop()
+        waiting += scope.get_children()
+        for symbol in scope.get_symbols():
+            if scope.get_type() == "module" or symbol.is_global():
+                if symbol.is_referenced():
+                    reads.add(symbol.get_name())
+                if symbol.is_assigned() or symbol.is_imported() or symbol.is_namespace():
+                    binds.add(symbol.get_name())
+    return reads, binds
 
 
 def _leans_on(tree: ast.Module, aliases: dict[str, str], closed: set[str], shortcuts: set[str]) -> str | None:

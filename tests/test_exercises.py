@@ -126,3 +126,15 @@ def test_no_two_mistakes_share_a_name_or_a_sentence(exercise):
 
 def test_variants_are_for_exercises_that_exist():
     assert set(VARIANTS) | set(WRONG) <= {e.name for e in EXERCISES}
+
+
+def test_what_an_answer_leans_on_is_followed_through_global_names_only():
+    from autograder.book import mentions
+
+    closed = ("helpers.masks.causal",)
+    tries = "from helpers import masks\nn = masks.causal(4).shape[0]\nm = masks.causal(4)\n"
+    honest = "def causal(n):\n    m = torch.zeros(n, n)\n    return m\n"
+    assert mentions([tries, honest], "causal", closed) is None
+    table = "from helpers import masks\nTABLE = masks.causal(99)\n"
+    leaning = "def causal(n):\n    return TABLE[:n, :n]\n"
+    assert mentions([table, leaning], "causal", closed) == "helpers.masks.causal"

@@ -64,9 +64,7 @@ def read(data: bytes) -> list[Cell]:
     except RecursionError:
         raise Unreadable("The file is nested too deeply to be a notebook.") from None
     except ValueError:
-        raise Unreadable(
-            "The file is cut off or damaged: save the notebook again and hand that in."
-        ) from None
+        raise Unreadable("The file is cut off or damaged: save the notebook again and hand that in.") from None
     if not isinstance(found, dict):
         raise Unreadable("The file holds JSON but no notebook: hand in the .ipynb.")
     sheets = found.get("worksheets")

@@ -1,0 +1,266 @@
+"""A cohort: what was handed in, each judged on its own, the results journalled as they come."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import multiprocessing
+import os
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+from autograder import ask, card, compare, judge
+from autograder.exercise import Exercise, find, seed
+from autograder.grading import sandbox, submission
+from autograder.grading.controller import Ask, Limits, Run, Zygote, play
+from autograder.grading.copies import is_near_copy
+from autograder.grading.handed import Handed, load
+from autograder.grading.submission import Placed, Template, Unreadable
+
+
+@dataclass(frozen=True)
+class Mark:
+    """The verdict on one exercise, as plain data."""
+
+    exercise: str
+    verdict: str
+    score: float
+    points: int
+    sentence: str
+    mistake: str | None = None
+    card: str = ""
+    fingerprint: str = ""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A cell of the rebuilt notebook as it is kept: outputs are nbformat's, in JSON text."""
+
+    role: str
+    kind: str
+    source: str
+    grade_id: str = ""
+    exercise: str = ""
+    outputs: str = "[]"
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class Graded:
+    """One submission, graded. `problem` is a sentence if there was nothing to grade; `repairs` are the instructor's."""
+
+    student: str
+    notebook: str
+    path: str
+    problem: str = ""
+    marks: list[Mark] = field(default_factory=list)
+    cells: list[Shown] = field(default_factory=list)
+    repairs: list[str] = field(default_factory=list)
+    copies: list[str] = field(default_factory=list)
+    key: str = ""
+
+    @property
+    def score(self) -> float:
+        return sum(mark.score for mark in self.marks)
+
+
+# ---- grading one ----
+
+
+def grade_one(
+    zygote: Zygote,
+    handed: Handed,
+    instructor: Template | None,
+    secret: bytes | None,
+    before: Graded | None = None,
+    again: frozenset[str] = frozenset(),
+) -> Graded:
+    """Grade one submission. What `before` says under the same key stands, but for the exercises in `again`.
+
+    Without a secret the cases are the public ones.
+    """
+    blank = Graded(handed.student, handed.notebook, handed.path)
+    try:
+        if handed.problem or instructor is None:
+            raise Unreadable(handed.problem or f"{handed.notebook} is not a notebook of this course.")
+        data = load(handed)
+        key = _key(data, instructor, secret, zygote.device)
+        kept = {m.exercise: m for m in before.marks} if before and before.key == key and not before.problem else {}
+        kept = {n: m for n, m in kept.items() if n not in again and m.fingerprint == fingerprint(find(n))}
+        cells = submission.read(data)
+        placed, repairs = submission.rebuild(instructor, cells)
+        asked = submission.exercises_of(placed)
+        if kept and all(e.name in kept for e in asked):
+            return before
+    except Unreadable as problem:
+        return replace(blank, problem=str(problem))
+    return replace(_play(zygote, handed, placed, secret, kept), repairs=repairs, key=key)
+
+
+def _key(data: bytes, instructor: Template, secret: bytes | None, device: str) -> str:
+    digest = hashlib.sha256(json.dumps(instructor.notebook, sort_keys=True).encode())
+    for part in (data, secret or b"public", device.encode()):
+        digest.update(hashlib.sha256(part).digest())
+    return digest.hexdigest()
+
+
+def fingerprint(exercise: Exercise) -> str:
+    """Changes when the exercise or the judging of it does."""
+    parts = [inspect.getsource(module) for module in (ask, compare, judge)]
+    page = sys.modules[exercise.cases.__module__] if exercise.cases else None
+    reference = inspect.getmodule(exercise.reference) if exercise.reference else None
+    parts += [inspect.getsource(module) for module in (page, reference) if module is not None]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+
+def steps(placed: list[Placed], seeds: dict[str, int], skip: set[str]) -> list[tuple[int, Run | Ask]]:
+    """What is run and asked of a rebuilt notebook, each with its place. Cells tagged `explore` are not run."""
+    made: list[tuple[int, Run | Ask]] = []
+    for i, cell in enumerate(placed):
+        explore = cell.template is not None and "explore" in cell.template["metadata"].get("tags", [])
+        if cell.role == "check":
+            if cell.exercise not in skip:
+                made.append((i, Ask(find(cell.exercise), seeds[cell.exercise])))
+        elif cell.role in ("given", "answer", "own") and not explore and (cell.kind == "code"):
+            made.append((i, Run(cell.source, own=cell.role != "given")))
+    return made
+
+
+def _play(zygote: Zygote, handed: Handed, placed: list[Placed], secret: bytes | None, kept: dict[str, Mark]) -> Graded:
+    seeds = {c.exercise: seed(find(c.exercise), handed.student, secret) for c in placed if c.role == "check"}
+    plan = steps(placed, seeds, set(kept))
+    played = play(zygote, [step for _, step in plan])
+    verdicts = {plan[j][1].exercise.name: verdict for j, verdict in played.verdicts.items()}
+    for way in _second_chances(placed):
+        open_ = {n for n, v in verdicts.items() if v.verdict in ("error", "not attempted")}
+        if not open_:
+            break
+        other = steps(way, seeds, set(seeds) - open_)
+        for j, verdict in play(zygote, [step for _, step in other]).verdicts.items():
+            if verdict.score:
+                verdicts[other[j][1].exercise.name] = verdict
+    marks = [kept.get(name) or _mark(verdicts[name]) for name in seeds]
+    outputs = {plan[j][0]: text for j, text in played.outputs.items()}
+    errors = {plan[j][0]: text for j, text in played.errors.items() if text}
+    cells = [_shown(cell, outputs.get(i, "[]"), errors.get(i, "")) for i, cell in enumerate(placed)]
+    answers = {c.exercise: c.source for c in placed if c.role == "answer"}
+    copies = [m.exercise for m in marks if m.score and is_near_copy(find(m.exercise), answers.get(m.exercise, ""))]
+    return Graded(handed.student, handed.notebook, handed.path, marks=marks, cells=cells, copies=copies)
+
+
+def _second_chances(placed: list[Placed]) -> Iterator[list[Placed]]:
+    """Other honest readings, where a student added cells: all asked at the end; without those cells."""
+    if any(cell.role == "own" for cell in placed):
+        yield [c for c in placed if c.role != "check"] + [c for c in placed if c.role == "check"]
+        yield [c for c in placed if c.role != "own"]
+
+
+def _mark(verdict: judge.Verdict) -> Mark:
+    exercise = find(verdict.exercise)
+    keep = ("exercise", "verdict", "score", "points", "sentence", "mistake")
+    values = {name: getattr(verdict, name) for name in keep}
+    return Mark(**values, card=card.html(verdict, exercise), fingerprint=fingerprint(exercise))
+
+
+def _shown(cell: Placed, outputs: str, error: str) -> Shown:
+    mark = cell.template["metadata"].get("nbgrader", {}) if cell.template else {}
+    return Shown(cell.role, cell.kind, cell.source, mark.get("grade_id", ""), cell.exercise, outputs, error)
+
+
+# ---- grading all ----
+
+_own: dict = {}
+
+
+def _start(device: str, limits: Limits, unsafe: bool) -> None:
+    """A process of the pool: its own zygote, and the end of both when the controller ends."""
+    sandbox.die_with_parent()
+    _own["zygote"] = Zygote(device, limits, unsafe).__enter__()
+
+
+def _grade(*arguments: object) -> Graded:
+    return grade_one(_own["zygote"], *arguments)
+
+
+def grade_all(
+    handed: list[Handed],
+    instructors: dict[str, Template],
+    journal: Path,
+    secret: bytes | None,
+    device: str = "cpu",
+    limits: Limits | None = None,
+    unsafe: bool = False,
+    jobs: int | None = None,
+    again: frozenset[str] = frozenset(),
+    each: Callable[[Graded], None] = lambda graded: None,
+) -> list[Graded]:
+    """Grade a cohort in processes of its own; every result is in the journal before it is told to `each`.
+
+    A run that was killed is taken up where it stopped: what the journal holds of an unchanged submission stands.
+    """
+    journal.mkdir(parents=True, exist_ok=True)
+    limits = limits or Limits()
+    jobs = min(jobs or os.cpu_count() or 1, max(len(handed), 1))
+    done: dict[int, Graded] = {}
+    waiting = list(enumerate(handed))
+    while waiting:
+        context = multiprocessing.get_context("fork")
+        with ProcessPoolExecutor(jobs, context, _start, (device, limits, unsafe)) as pool:
+            futures = {}
+            for i, one in waiting:
+                before = recall(journal, one)
+                future = pool.submit(_grade, one, instructors.get(one.notebook), secret, before, again)
+                futures[future] = i
+            try:
+                for future in as_completed(futures):
+                    i = futures[future]
+                    done[i] = _outcome(future, handed[i])
+                    _remember(journal, handed[i], done[i])
+                    each(done[i])
+            except BrokenProcessPool:
+                pass
+        left = [(i, one) for i, one in waiting if i not in done]
+        if len(left) == len(waiting):  # no progress at all: name the first and go on
+            i, one = left.pop(0)
+            done[i] = Graded(one.student, one.notebook, one.path, problem="The grader itself failed here: report it.")
+            each(done[i])
+        waiting = left
+    return [done[i] for i in range(len(handed))]
+
+
+def _outcome(future: object, one: Handed) -> Graded:
+    try:
+        return future.result()
+    except BrokenProcessPool:
+        raise
+    except Exception as error:  # a fault of ours must not cost the others; nor is it silent
+        words = f"The grader itself failed here ({type(error).__name__}: {error}): report it."
+        return Graded(one.student, one.notebook, one.path, problem=words)
+
+
+def _entry(journal: Path, one: Handed) -> Path:
+    digest = hashlib.sha256(json.dumps([one.student, one.notebook]).encode()).hexdigest()
+    return journal / f"{digest[:32]}.json"
+
+
+def _remember(journal: Path, one: Handed, graded: Graded) -> None:
+    path = _entry(journal, one)
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps(asdict(graded)), "utf-8")
+    part.replace(path)
+
+
+def recall(journal: Path, one: Handed) -> Graded | None:
+    """What the journal holds of a submission; what cannot be read counts as nothing."""
+    try:
+        found = json.loads(_entry(journal, one).read_text("utf-8"))
+        found["marks"] = [Mark(**mark) for mark in found["marks"]]
+        found["cells"] = [Shown(**cell) for cell in found["cells"]]
+        return Graded(**found)
+    except (OSError, ValueError, TypeError, KeyError):
+        return None

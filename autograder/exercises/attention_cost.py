@@ -31,7 +31,7 @@ class ScoreStd:
     ]
 
     def cases(rng):
-        return [(1,), (2,), (3,), (rng.integer(5, 9),), (rng.integer(12, 25),)]
+        return [(1,), (2,), (3,), (rng.integer(9, 17),)]
 
     mistakes = [
         mistake(

@@ -73,32 +73,32 @@ class Graded:
 
 
 def grade_one(
-    zygote: Zygote,
+    zygote: Zygote | None,
     handed: Handed,
     instructor: Template | None,
     secret: bytes | None,
+    device: str,
     before: Graded | None = None,
     again: frozenset[str] = frozenset(),
-) -> Graded:
+) -> Graded | None:
     """Grade one submission. What `before` says under the same key stands, but for the exercises in `again`.
 
-    Without a secret the cases are the public ones.
+    Without a secret the cases are the public ones. Without a zygote nothing is run: None if something would have to be.
     """
-    blank = Graded(handed.student, handed.notebook, handed.path)
     try:
         if handed.problem or instructor is None:
             raise Unreadable(handed.problem or f"{handed.notebook} is not a notebook of this course.")
         data = load(handed)
-        key = _key(data, instructor, secret, zygote.device)
-        kept = {m.exercise: m for m in before.marks} if before and before.key == key and not before.problem else {}
+        key = _key(data, instructor, secret, device)
+        kept = {m.exercise: m for m in before.marks} if before and before.key == key else {}
         kept = {n: m for n, m in kept.items() if n not in again and m.fingerprint == fingerprint(find(n))}
-        cells = submission.read(data)
-        placed, repairs = submission.rebuild(instructor, cells)
-        asked = submission.exercises_of(placed)
-        if kept and all(e.name in kept for e in asked):
+        placed, repairs = submission.rebuild(instructor, submission.read(data))
+        if kept and all(e.name in kept for e in submission.exercises_of(placed)):
             return before
     except Unreadable as problem:
-        return replace(blank, problem=str(problem))
+        return Graded(handed.student, handed.notebook, handed.path, problem=str(problem))
+    if zygote is None:
+        return None
     return replace(_play(zygote, handed, placed, secret, kept), repairs=repairs, key=key)
 
 
@@ -184,7 +184,7 @@ def _start(device: str, limits: Limits, unsafe: bool) -> None:
 
 
 def _grade(*arguments: object) -> Graded:
-    return grade_one(_own["zygote"], *arguments)
+    return grade_one(_own["zygote"], *arguments)  # type: ignore[arg-type]
 
 
 def grade_all(
@@ -204,43 +204,48 @@ def grade_all(
     A run that was killed is taken up where it stopped: what the journal holds of an unchanged submission stands.
     """
     journal.mkdir(parents=True, exist_ok=True)
-    limits = limits or Limits()
-    jobs = min(jobs or os.cpu_count() or 1, max(len(handed), 1))
     done: dict[int, Graded] = {}
-    waiting = list(enumerate(handed))
-    while waiting:
-        context = multiprocessing.get_context("fork")
-        with ProcessPoolExecutor(jobs, context, _start, (device, limits, unsafe)) as pool:
-            futures = {}
-            for i, one in waiting:
-                before = recall(journal, one)
-                future = pool.submit(_grade, one, instructors.get(one.notebook), secret, before, again)
-                futures[future] = i
-            try:
-                for future in as_completed(futures):
-                    i = futures[future]
-                    done[i] = _outcome(future, handed[i])
-                    _remember(journal, handed[i], done[i])
-                    each(done[i])
-            except BrokenProcessPool:
-                pass
-        left = [(i, one) for i, one in waiting if i not in done]
-        if len(left) == len(waiting):  # no progress at all: name the first and go on
-            i, one = left.pop(0)
-            done[i] = Graded(one.student, one.notebook, one.path, problem="The grader itself failed here: report it.")
+    tasks = {}
+    for i, one in enumerate(handed):
+        tasks[i] = (one, instructors.get(one.notebook), secret, device, recall(journal, one), again)
+        settled = grade_one(None, *tasks[i]) if tasks[i][4] else None
+        if settled:
+            done[i] = settled
+            each(settled)
+    while len(done) < len(handed):
+        before = len(done)
+        for i, graded in _in_pool({i: t for i, t in tasks.items() if i not in done}, jobs, device, limits, unsafe):
+            done[i] = graded
+            _remember(journal, handed[i], graded)
+            each(graded)
+        if len(done) == before:  # the pool breaks on something here: name the first and go on with the rest
+            i = next(i for i in tasks if i not in done)
+            done[i] = _failed(handed[i], "its process ended")
             each(done[i])
-        waiting = left
     return [done[i] for i in range(len(handed))]
 
 
-def _outcome(future: object, one: Handed) -> Graded:
-    try:
-        return future.result()
-    except BrokenProcessPool:
-        raise
-    except Exception as error:  # a fault of ours must not cost the others; nor is it silent
-        words = f"The grader itself failed here ({type(error).__name__}: {error}): report it."
-        return Graded(one.student, one.notebook, one.path, problem=words)
+def _in_pool(
+    tasks: dict[int, tuple], jobs: int | None, device: str, limits: Limits | None, unsafe: bool
+) -> Iterator[tuple[int, Graded]]:
+    """Results as they come; ends early if a process of the pool dies."""
+    jobs = min(jobs or os.cpu_count() or 1, len(tasks))
+    context = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(jobs, context, _start, (device, limits or Limits(), unsafe)) as pool:
+        futures = {pool.submit(_grade, *task): i for i, task in tasks.items()}
+        for future in as_completed(futures):
+            i = futures[future]
+            try:
+                yield i, future.result()
+            except BrokenProcessPool:
+                return
+            except Exception as error:  # a fault of ours must not cost the others; nor is it silent
+                yield i, _failed(tasks[i][0], f"{type(error).__name__}: {error}")
+
+
+def _failed(one: Handed, why: str) -> Graded:
+    words = f"The grader itself failed here ({why}): report it, the submission is not at fault."
+    return Graded(one.student, one.notebook, one.path, problem=words)
 
 
 def _entry(journal: Path, one: Handed) -> Path:

@@ -1,0 +1,152 @@
+"""`workbook grade`: from a folder of submissions to a gradebook, rebuilt notebooks and a feedback page for each."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from autograder.grading import submission
+from autograder.grading.cohort import Graded, grade_all
+from autograder.grading.controller import Limits, Unable
+from autograder.grading.gradebook import Course
+from autograder.grading.handed import Handed, collect, load
+from autograder.grading.submission import Template, Unreadable
+from autograder.reports import feedback
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a cohort is graded; `again` names exercises that are judged anew though nothing changed."""
+
+    out: Path
+    device: str = "cpu"
+    unsafe: bool = False
+    jobs: int | None = None
+    again: frozenset[str] = frozenset()
+    limits: Limits = field(default_factory=Limits)
+    notebooks: Path = ROOT / "notebooks"
+
+
+def instructors(folder: Path) -> dict[str, Template]:
+    """The instructor's copies, by name. Raises Unable where there are none."""
+    found = {path.stem: submission.template(path) for path in sorted(folder.glob("*.ipynb"))}
+    if not found:
+        raise Unable(f"There are no notebooks in {folder}: run `workbook build` first.")
+    return found
+
+
+def secret(out: Path) -> tuple[bytes, bool]:
+    """The course's secret, and whether it was made just now: readable by its owner alone."""
+    path = out / ".secret"
+    out.mkdir(parents=True, exist_ok=True)
+    try:
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(secrets.token_bytes(32))
+        made = True
+    except FileExistsError:
+        made = False
+    found = path.read_bytes()
+    if len(found) < 32:
+        raise Unable(f"{path} is too short to be the course's secret: delete it, and cases will be drawn anew.")
+    return found, made
+
+
+def grade(folder: Path, settings: Settings, console: Console) -> list[Graded]:
+    """Grade all that lies in `folder`; writes everything under `settings.out`. Raises Unable with a sentence."""
+    if not folder.is_dir():
+        raise Unable(f"There is no folder {folder}: name the one that holds a folder or a zip for each student.")
+    copies = instructors(settings.notebooks)
+    handed = collect(folder, list(copies))
+    if not handed:
+        raise Unable(f"{folder} holds no submissions: they are looked for as {folder}/<student>/<notebook>.ipynb.")
+    key, made = secret(settings.out)
+    if made:
+        console.print(f"A secret for this course was made in {settings.out / '.secret'}: keep it, and keep it private.")
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("grading", total=len(handed))
+        problems = 0
+
+        def each(graded: Graded) -> None:
+            nonlocal problems
+            problems += bool(graded.problem)
+            words = f"grading, {problems} unreadable" if problems else "grading"
+            bar.update(task, advance=1, description=words)
+
+        graded = grade_all(
+            handed,
+            copies,
+            settings.out / ".journal",
+            key,
+            settings.device,
+            settings.limits,
+            settings.unsafe,
+            settings.jobs,
+            settings.again,
+            each,
+        )
+    write(graded, handed, copies, settings)
+    return graded
+
+
+def write(graded: list[Graded], handed: list[Handed], copies: dict[str, Template], settings: Settings) -> None:
+    """The gradebook, the rebuilt notebooks and the feedback pages."""
+    with Course(settings.out) as course:
+        for name in sorted({g.notebook for g in graded if g.marks}):
+            solution = settings.notebooks.parent / "solutions" / f"{name}.ipynb"
+            course.add_assignment(copies[name], solution if solution.exists() else None)
+        for one, file in zip(graded, handed, strict=True):
+            if one.marks:
+                course.add(one, copies[one.notebook], _bytes(file))
+            page = feedback_path(settings.out, one)
+            page.parent.mkdir(parents=True, exist_ok=True)
+            page.unlink(missing_ok=True)
+            page.write_text(feedback.page(one), "utf-8")
+
+
+def _bytes(file: Handed) -> bytes:
+    try:
+        return load(file)
+    except Unreadable:
+        return b""
+
+
+def feedback_path(out: Path, one: Graded) -> Path:
+    """Where a submission's page stands, as nbgrader lays it out; a file of no notebook has its own name."""
+    name = "".join(c if c.isalnum() or c in "._- ()" else "_" for c in one.notebook).strip(". ") or "submission"
+    return out / "feedback" / one.student / name / f"{name}.html"
+
+
+def table(graded: list[Graded]) -> Table:
+    """Student, score for each notebook, and in words what was wrong."""
+    names = sorted({g.notebook for g in graded if g.marks})
+    made = Table("student", *names, "what was wrong", title="Scores", show_lines=True)
+    for student in dict.fromkeys(g.student for g in graded):
+        of_student = {g.notebook: g for g in graded if g.student == student}
+        scores = [_score(of_student.get(name)) for name in names]
+        made.add_row(student, *scores, "\n".join(words(list(of_student.values()))) or "nothing")
+    return made
+
+
+def _score(graded: Graded | None) -> str:
+    return f"{graded.score:g} of {sum(m.points for m in graded.marks)}" if graded and graded.marks else "–"
+
+
+def words(of_student: list[Graded], most: int = 4) -> list[str]:
+    """What an instructor wants to know of a student's work, a line each, the rest counted."""
+    lines = [f"{g.notebook}: {g.problem}" for g in of_student if g.problem]
+    marks = [m for g in of_student for m in g.marks]
+    lines += [f"{m.exercise}: {m.mistake or m.sentence}" for m in marks if not m.score and m.verdict != "not attempted"]
+    lines += [f"repaired: {repair}" for g in of_student for repair in g.repairs]
+    lines += [f"close to the book, read it: {name}" for g in of_student for name in g.copies]
+    absent = sum(m.verdict == "not attempted" for m in marks)
+    shown = lines[:most] + ([f"and {len(lines) - most} more"] if len(lines) > most else [])
+    return shown + ([f"{absent} not attempted"] if absent else [])

@@ -6,6 +6,9 @@ One assignment for each notebook, so that formgrader, manual grading, late penal
 from __future__ import annotations
 
 import json
+import os
+import sys
+import warnings
 from copy import deepcopy
 from pathlib import Path
 
@@ -34,6 +37,9 @@ class Course:
         config = self.folder / "nbgrader_config.py"
         if not config.exists():
             config.write_text(CONFIG, "utf-8")
+        # nbgrader calls `alembic`, which lies beside this Python and need not be on the PATH.
+        os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+        warnings.filterwarnings("ignore", module="nbgrader")
         self.url = f"sqlite:///{(self.folder / 'gradebook.db').resolve()}"
         self.book = Gradebook(self.url, "transformers")
         return self
@@ -92,7 +98,7 @@ class Course:
 def _released(instructor: Template, grade_id: str) -> str:
     for cell in instructor.notebook["cells"]:
         if cell["metadata"].get("nbgrader", {}).get("grade_id") == grade_id:
-            return "".join(cell["source"]).strip()
+            return cell["source"].strip()
     return ""
 
 

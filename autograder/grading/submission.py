@@ -107,12 +107,10 @@ class Template:
 
 def template(path: Path) -> Template:
     """Read an instructor's copy, which is trusted."""
-    return Template(path.stem, json.loads(path.read_text("utf-8")))
-
-
-def source_of(cell: dict) -> str:
-    source = cell["source"]
-    return "".join(source) if isinstance(source, list) else source
+    notebook = json.loads(path.read_text("utf-8"))
+    for cell in notebook["cells"]:
+        cell["source"] = "".join(cell["source"])
+    return Template(path.stem, notebook)
 
 
 def role_of(cell: dict) -> tuple[str, str]:
@@ -155,7 +153,7 @@ def rebuild(instructor: Template, cells: list[Cell]) -> tuple[list[Placed], list
     placed: list[Placed] = [Placed("own", c.kind, c.source) for c in own.get(-1, [])]
     for i, cell in enumerate(instructor.notebook["cells"]):
         role, name = wanted[i]
-        source = cells[taken[i]].source if i in taken else source_of(cell)
+        source = cells[taken[i]].source if i in taken else cell["source"]
         placed.append(Placed(role, cell["cell_type"], source, cell, name))
         placed += [Placed("own", c.kind, c.source) for c in own.get(i, [])]
     return placed, repairs
@@ -171,7 +169,7 @@ def _find(cell: dict, role: str, name: str, cells: list[Cell], repairs: list[str
         if len(marked) > 1:
             repairs.append(f"{name}: the answer stands in {len(marked)} cells; the last was taken.")
         return marked[-1] if marked else None
-    stub = source_of(cell).strip()
+    stub = cell["source"].strip()
     defining = [i for i, c in enumerate(cells) if _defines(c.source, last) and c.source.strip() != stub]
     good = [i for i in marked if i in defining]
     if good:
@@ -218,7 +216,7 @@ def _given(instructor: Template, cells: list[Cell], wanted: dict[int, tuple[str,
     for i, cell in enumerate(instructor.notebook["cells"]):
         if wanted[i][0] in ("given", "check"):
             by_mark[cell["metadata"]["nbgrader"]["grade_id"]] = i
-            by_source.setdefault(source_of(cell).strip(), i)
+            by_source.setdefault(cell["source"].strip(), i)
     found = {}
     for j, cell in enumerate(cells):
         place = by_mark.get(cell.grade_id, by_mark.get(cell.id, by_source.get(cell.source.strip())))
@@ -233,7 +231,7 @@ def _missing(instructor: Template, cells: list[Cell], wanted: dict, repairs: lis
     for i, (role, name) in wanted.items():
         cell = instructor.notebook["cells"][i]
         if role == "check" and cell["metadata"]["nbgrader"]["grade_id"] not in marks:
-            gone = source_of(cell).strip() not in sources
+            gone = cell["source"].strip() not in sources
             if gone:
                 repairs.append(f"{name}: its check cell was deleted; it was put back.")
 
@@ -243,7 +241,7 @@ def _own(
 ) -> dict[int, list[Cell]]:
     """The student's own code cells, by the instructor's cell after which they stand."""
     marks = {c["metadata"]["nbgrader"]["grade_id"]: i for i, c in enumerate(instructor.notebook["cells"])}
-    stubs = {source_of(c).strip() for i, c in enumerate(instructor.notebook["cells"]) if wanted[i][0] == "answer"}
+    stubs = {c["source"].strip() for i, c in enumerate(instructor.notebook["cells"]) if wanted[i][0] == "answer"}
     own: dict[int, list[Cell]] = {}
     place = -1
     for j, cell in enumerate(cells):

@@ -202,6 +202,7 @@ def _diagnose(exercise: Exercise, pairs: list[tuple[Case, Answer]], fault: _Faul
     if fault.kind in ("timeout", "crash"):
         return None
     near = None
+    pairs = [(case, answer) for case, answer in pairs if not case.fake or fault.kind == "device"]
     for mistake in exercise.mistakes:
         if all(_like(exercise, mistake.version, *pair, strict=False) for pair in pairs):
             if all(_like(exercise, mistake.version, *pair, strict=True) for pair in pairs):

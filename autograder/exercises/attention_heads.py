@@ -279,7 +279,6 @@ class MultiHeadAttention:
             case(2, 2, 3, 5, None, additive(allowed(rng, 2, 1, 5, 5)), "float32"),
             case(1, 1, 4, 1),
             case(3, 2, 3, 5, 4, allowed(rng, 3, 1, 1, 4)),
-            case(2, 2, 3, 4, None, allowed(rng, 2, 1, 4, 4)),
             case(2, 3, 4, 5, None, allowed(rng, 5, 5)),
         ]
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 import ast
 import json
 import re
+import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from autograder.exercise import Exercise, all_exercises
 
-MAX_FILE = 200 * 2**20
+MAX_FILE = 100 * 2**20
+MAX_OPENED = 3_000_000  # brackets in a file: what bounds the memory that reading it takes
 MAX_CELLS = 2_000
 MAX_SOURCE = 200_000
 
@@ -36,65 +38,17 @@ class Cell:
 
 @dataclass(frozen=True)
 class Placed:
-    """A cell of the rebuilt notebook. `exercise` is asked after it (role "check") or answered in it ("answer").
+    """A cell of the rebuilt notebook.
 
+    `role` is given, answer, written, check or own; `exercise` is what an answer, a written answer or a check is for.
     `template` is the instructor's cell, or None for one of the student's own.
     """
 
-    role: str  # "given", "answer", "written", "check", "own"
+    role: str
     kind: str
     source: str
     template: dict | None = None
     exercise: str = ""
-
-
-# ---- reading ----
-
-
-def read(data: bytes) -> list[Cell]:
-    """The cells of a notebook of format 3 or 4. Raises Unreadable with a sentence."""
-    if not data.strip():
-        raise Unreadable("The file is empty: save the notebook again and hand that in.")
-    if len(data) > MAX_FILE:
-        raise Unreadable("The file is larger than 200 MB: clear the outputs, save and hand in again.")
-    if data.lstrip()[:1] == b"<":
-        raise Unreadable("The file is a web page, not a notebook: download the .ipynb itself and hand that in.")
-    try:
-        found = json.loads(data)
-    except RecursionError:
-        raise Unreadable("The file is nested too deeply to be a notebook.") from None
-    except ValueError:
-        raise Unreadable("The file is cut off or damaged: save the notebook again and hand that in.") from None
-    if not isinstance(found, dict):
-        raise Unreadable("The file holds JSON but no notebook: hand in the .ipynb.")
-    sheets = found.get("worksheets")
-    cells = found.get("cells")
-    if cells is None and isinstance(sheets, list):  # format 3
-        cells = [c for sheet in sheets if isinstance(sheet, dict) for c in sheet.get("cells") or []]
-    if not isinstance(cells, list):
-        raise Unreadable("The file holds JSON but no cells: hand in the .ipynb as JupyterLab saves it.")
-    return [cell for cell in map(_cell, cells[:MAX_CELLS]) if cell]
-
-
-def _cell(found: Any) -> Cell | None:
-    if not isinstance(found, dict):
-        return None
-    source = found.get("source", found.get("input", ""))
-    if isinstance(source, list):
-        source = "".join(part for part in source if isinstance(part, str))
-    metadata = found.get("metadata")
-    mark = metadata.get("nbgrader") if isinstance(metadata, dict) else None
-    named = mark.get("grade_id") if isinstance(mark, dict) else ""
-    kind, own_id = found.get("cell_type"), found.get("id")
-    return Cell(
-        kind if kind in ("code", "markdown", "raw") else "markdown",
-        source[:MAX_SOURCE] if isinstance(source, str) else "",
-        own_id if isinstance(own_id, str) else "",
-        named if isinstance(named, str) else "",
-    )
-
-
-# ---- the instructor's copy ----
 
 
 @dataclass(frozen=True)
@@ -104,159 +58,286 @@ class Template:
     name: str
     notebook: dict
 
+    @property
+    def cells(self) -> list[dict]:
+        return self.notebook["cells"]
+
+
+# ---- reading ----
+
+BEGINNINGS = {
+    b"<": "a web page, not a notebook: download the .ipynb itself and hand that in.",
+    b"PK\x03\x04": "a zip archive under a notebook's name: hand in the .ipynb, or call it .zip.",
+    b"%PDF": "a PDF, not a notebook: hand in the .ipynb itself.",
+}
+
+
+def read(data: bytes) -> list[Cell]:
+    """The cells of a notebook of format 2 to 4. Raises Unreadable with a sentence."""
+    if not data.strip(b"\0 \t\r\n\xef\xbb\xbf"):
+        raise Unreadable("The file is empty: save the notebook again and hand that in.")
+    if len(data) > MAX_FILE or data.count(b"{") + data.count(b"[") > MAX_OPENED:
+        raise Unreadable("The file is too large to be read: clear the outputs, save, and hand that in.")
+    for beginning, sentence in BEGINNINGS.items():
+        if data.lstrip().startswith(beginning):
+            raise Unreadable(f"The file is {sentence}")
+    try:
+        found = json.loads(data)
+    except (RecursionError, MemoryError):
+        raise Unreadable("The file is nested too deeply to be a notebook: hand in the .ipynb itself.") from None
+    except ValueError:
+        raise Unreadable(_damaged(data)) from None
+    cells = _cells(found) if isinstance(found, dict) else None
+    if cells is None:
+        raise Unreadable("The file holds data but no cells: hand in the .ipynb as JupyterLab saves it.")
+    return [cell for cell in map(_cell, cells[:MAX_CELLS]) if cell]
+
+
+def _damaged(data: bytes) -> str:
+    if not data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
+        return "The file is not a notebook: hand in the .ipynb as JupyterLab saves it."
+    if not data.rstrip(b"\0 \t\r\n").endswith(b"}"):
+        return "The file breaks off before its end: save the notebook again and hand that in."
+    return "The file is damaged somewhere inside: save the notebook again and hand that in."
+
+
+def _cells(found: dict) -> list | None:
+    """The cells of format 4, or of all worksheets of format 3."""
+    sheets = found.get("worksheets")
+    if "cells" not in found and isinstance(sheets, list):
+        lists = [sheet.get("cells") for sheet in sheets if isinstance(sheet, dict)]
+        return [cell for some in lists if isinstance(some, list) for cell in some]
+    return found["cells"] if isinstance(found.get("cells"), list) else None
+
+
+def _cell(found: Any) -> Cell | None:
+    if not isinstance(found, dict):
+        return None
+    metadata = found.get("metadata")
+    mark = metadata.get("nbgrader") if isinstance(metadata, dict) else None
+    kind = found.get("cell_type")
+    return Cell(
+        kind if kind in ("code", "raw") else "markdown",
+        _text(found.get("source", found.get("input")))[:MAX_SOURCE],
+        _text(found.get("id")),
+        _text(mark.get("grade_id")) if isinstance(mark, dict) else "",
+    )
+
+
+def _text(value: Any) -> str:
+    """Text, in one piece or in lines, without halves of characters; anything else is no text."""
+    if isinstance(value, list):
+        value = "".join(part for part in value if isinstance(part, str))
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else ""
+
+
+# ---- the instructor's copy ----
+
 
 def template(path: Path) -> Template:
     """Read an instructor's copy, which is trusted."""
-    notebook = json.loads(path.read_text("utf-8"))
-    for cell in notebook["cells"]:
-        cell["source"] = "".join(cell["source"])
-    return Template(path.stem, notebook)
+    return Template(path.stem, json.loads(path.read_text("utf-8")))
+
+
+def source_of(cell: dict) -> str:
+    """The source of a cell in nbformat's JSON."""
+    return "".join(cell["source"])
+
+
+def mark_of(cell: dict) -> str:
+    """nbgrader's name of an instructor's cell."""
+    return cell["metadata"].get("nbgrader", {}).get("grade_id", "")
 
 
 def role_of(cell: dict) -> tuple[str, str]:
     """What a cell of the instructor's copy is for, and its exercise."""
     mark = cell["metadata"].get("nbgrader", {})
-    name = _exercises().get(mark.get("grade_id", "").removesuffix("-check"), "")
+    names = {name.replace(".", "-"): name for name in all_exercises()}
+    name = names.get(mark_of(cell).removesuffix("-check"), "")
     if mark.get("solution"):
         return ("written" if mark.get("grade") else "answer"), name
     return ("check", name) if mark.get("grade") else ("given", "")
 
 
-def _exercises() -> dict[str, str]:
-    return {name.replace(".", "-"): name for name in all_exercises()}
+def is_explore(cell: dict) -> bool:
+    """Whether grading leaves this cell of the instructor's copy out; the student's tags have no say."""
+    return "explore" in cell["metadata"].get("tags", [])
 
 
 def notebook_for(file: str, names: list[str]) -> str | None:
-    """Which notebook a file is, however a browser or a person has renamed it."""
-    plain = re.sub(r"[^a-z0-9]+", "_", Path(file).stem.lower())
-    matching = [name for name in names if name.lower() in plain or re.sub(r"^\d+_", "", name.lower()) in plain]
-    numbered = [name for name in names if re.search(rf"(^|_){name.split('_')[0]}(_|$)", plain)]
-    return (matching or numbered or [None])[0]
+    """Which notebook a file is by its name, however a browser or a person has changed that; None if it says none."""
+    plain = re.sub(r"[^a-z0-9]+", "_", unicodedata.normalize("NFKC", Path(file).stem).casefold())
+    for part in (str, lambda name: re.sub(r"^\d+_", "", name), lambda name: name.split("_")[0]):
+        named = [name for name in names if re.search(rf"(^|_){re.escape(part(name.casefold()))}(_|$)", plain)]
+        if len(named) == 1:
+            return named[0]
+    return None
+
+
+def notebook_of(cells: list[Cell], templates: dict[str, Template]) -> str | None:
+    """Which notebook these cells are from, by their marks, else by the names that they define."""
+    marks = {c.grade_id for c in cells} | {c.id for c in cells}
+    defined = set().union(*(_top_names(c.source) for c in cells))
+    best, most = None, 0
+    for name, one in templates.items():
+        roles = [role_of(cell) for cell in one.cells]
+        shared = 1_000 * len(marks & {mark_of(cell) for cell in one.cells} - {""})
+        shared += sum(role == "answer" and _last(exercise) in defined for role, exercise in roles)
+        if shared > most:
+            best, most = name, shared
+    return best
+
+
+def _last(name: str) -> str:
+    return name.split(".")[-1]
 
 
 # ---- rebuilding ----
 
 
 def rebuild(instructor: Template, cells: list[Cell]) -> tuple[list[Placed], list[str]]:
-    """The instructor's notebook with the student's answers, and a sentence for each repair."""
-    repairs: list[str] = []
-    wanted = {i: role_of(cell) for i, cell in enumerate(instructor.notebook["cells"])}
-    taken: dict[int, int] = {}  # template cell → student's cell
-    for i, (role, name) in wanted.items():
-        if role in ("answer", "written"):
-            found = _find(instructor.notebook["cells"][i], role, name, cells, repairs)
-            if found is not None:
-                taken[i] = found
-    given = _given(instructor, cells, wanted)
-    _missing(instructor, cells, wanted, repairs)
-    own = _own(cells, set(taken.values()), given, wanted, instructor)
-    placed: list[Placed] = [Placed("own", c.kind, c.source) for c in own.get(-1, [])]
-    for i, cell in enumerate(instructor.notebook["cells"]):
-        role, name = wanted[i]
-        source = cells[taken[i]].source if i in taken else cell["source"]
+    """The instructor's notebook with the student's answers, and a sentence for each repair.
+
+    What the student does not have is left as it was released.
+    """
+    work = _Rebuilding(instructor, cells)
+    placed = [*work.own.get(-1, [])]
+    for i, cell in enumerate(instructor.cells):
+        role, name = work.roles[i]
+        source, own = work.source(i), work.own.get(i, [])
+        below = [p for p in own if p.kind == "markdown"]
+        if role == "written" and below and source.strip() == source_of(cell).strip():
+            work.repairs.append(f"{name}: the answer was written in a cell below its own; it was put in.")
+            source, own = "\n\n".join(p.source for p in below), [p for p in own if p not in below]
         placed.append(Placed(role, cell["cell_type"], source, cell, name))
-        placed += [Placed("own", c.kind, c.source) for c in own.get(i, [])]
-    return placed, repairs
-
-
-def _find(cell: dict, role: str, name: str, cells: list[Cell], repairs: list[str]) -> int | None:
-    """The student's cell that answers an exercise: by grade_id, by id, else by the name that it defines."""
-    mark, last = cell["metadata"]["nbgrader"]["grade_id"], name.split(".")[1]
-    marked = [i for i, c in enumerate(cells) if c.grade_id == mark] or [
-        i for i, c in enumerate(cells) if c.id and c.id == cell.get("id")
-    ]
-    if role == "written":
-        if len(marked) > 1:
-            repairs.append(f"{name}: the answer stands in {len(marked)} cells; the last was taken.")
-        return marked[-1] if marked else None
-    stub = cell["source"].strip()
-    defining = [i for i, c in enumerate(cells) if _defines(c.source, last) and c.source.strip() != stub]
-    good = [i for i in marked if i in defining]
-    if good:
-        if len(good) > 1:
-            repairs.append(f"{name}: its cell was duplicated; the last one was taken.")
-        elif cells[good[0]].kind != "code":
-            repairs.append(f"{name}: its cell had become {cells[good[0]].kind}; it was read as code.")
-        return good[-1]
-    if defining:
-        how = "retyped in another cell" if marked else "found by its name, since the cell had lost its mark"
-        repairs.append(f"{name}: the answer was {how}.")
-        return defining[-1]
-    if not marked:
-        repairs.append(f"{name}: its answer cell is gone.")
-        return None
-    return marked[-1]
-
-
-def _defines(source: str, name: str) -> bool:
-    return name in source and name in _top_names(source)
-
-
-def _top_names(source: str) -> set[str]:
-    """Names that a cell binds at its top level; what is no Python is searched for `def name` and `name =`."""
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return set(re.findall(r"(?m)^(?:def|class)\s+(\w+)", source)) | set(re.findall(r"(?m)^(\w+)\s*=", source))
-    names: set[str] = set()
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
-            names.add(node.name)
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            names |= {(a.asname or a.name).split(".")[0] for a in node.names}
-        else:
-            names |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    return names
-
-
-def _given(instructor: Template, cells: list[Cell], wanted: dict[int, tuple[str, str]]) -> dict[int, int]:
-    """Student's cells that are the instructor's own, by place in the instructor's copy."""
-    by_mark: dict[str, int] = {}
-    by_source: dict[str, int] = {}
-    for i, cell in enumerate(instructor.notebook["cells"]):
-        if wanted[i][0] in ("given", "check"):
-            by_mark[cell["metadata"]["nbgrader"]["grade_id"]] = i
-            by_source.setdefault(cell["source"].strip(), i)
-    found = {}
-    for j, cell in enumerate(cells):
-        place = by_mark.get(cell.grade_id, by_mark.get(cell.id, by_source.get(cell.source.strip())))
-        if place is not None:
-            found[j] = place
-    return found
-
-
-def _missing(instructor: Template, cells: list[Cell], wanted: dict, repairs: list[str]) -> None:
-    marks = {c.grade_id for c in cells} | {c.id for c in cells}
-    sources = {c.source.strip() for c in cells}
-    for i, (role, name) in wanted.items():
-        cell = instructor.notebook["cells"][i]
-        if role == "check" and cell["metadata"]["nbgrader"]["grade_id"] not in marks:
-            gone = cell["source"].strip() not in sources
-            if gone:
-                repairs.append(f"{name}: its check cell was deleted; it was put back.")
-
-
-def _own(
-    cells: list[Cell], answers: set[int], given: dict[int, int], wanted: dict, instructor: Template
-) -> dict[int, list[Cell]]:
-    """The student's own code cells, by the instructor's cell after which they stand."""
-    marks = {c["metadata"]["nbgrader"]["grade_id"]: i for i, c in enumerate(instructor.notebook["cells"])}
-    stubs = {c["source"].strip() for i, c in enumerate(instructor.notebook["cells"]) if wanted[i][0] == "answer"}
-    own: dict[int, list[Cell]] = {}
-    place = -1
-    for j, cell in enumerate(cells):
-        if j in given:
-            place = max(place, given[j])
-            continue
-        if j in answers:
-            place = max(place, marks.get(cell.grade_id, marks.get(cell.id, place)))
-            continue
-        if cell.kind == "code" and cell.source.strip() and cell.source.strip() not in stubs:
-            own.setdefault(place, []).append(cell)
-    return own
+        placed += own
+    return placed, work.repairs
 
 
 def exercises_of(placed: list[Placed]) -> list[Exercise]:
     """The exercises that are asked in a rebuilt notebook, in order."""
     known = all_exercises()
     return [known[p.exercise] for p in placed if p.role == "check"]
+
+
+class _Rebuilding:
+    """Which of the student's cells goes where."""
+
+    def __init__(self, instructor: Template, cells: list[Cell]) -> None:
+        self.cells, self.theirs = cells, instructor.cells
+        self.repairs: list[str] = []
+        self.roles = [role_of(cell) for cell in self.theirs]
+        self.places = {mark_of(c): i for i, c in enumerate(self.theirs)}
+        given = [i for i, (role, _) in enumerate(self.roles) if role in ("given", "check")]
+        self.sources = {source_of(self.theirs[i]).strip(): i for i in reversed(given)}
+        self.taken: dict[int, int] = {}  # instructor's cell → student's cell
+        for i, (role, name) in enumerate(self.roles):
+            found = self._answer(i, name) if role == "answer" else self._written(i, name) if role == "written" else None
+            if found is not None:
+                self.taken[i] = found
+        self.own = self._own()
+        self._deleted_checks()
+
+    def source(self, place: int) -> str:
+        """What stands in a place of the rebuilt notebook."""
+        return self.cells[self.taken[place]].source if place in self.taken else source_of(self.theirs[place])
+
+    def _place(self, cell: Cell) -> int | None:
+        """Where the instructor's copy has this cell, by its marks."""
+        return self.places.get(cell.grade_id, self.places.get(cell.id))
+
+    def _marked(self, place: int) -> list[int]:
+        return [j for j, cell in enumerate(self.cells) if self._place(cell) == place]
+
+    def _answer(self, place: int, name: str) -> int | None:
+        """The student's cell that answers an exercise: the marked one, unless only another defines its name."""
+        stub, marked = source_of(self.theirs[place]).strip(), self._marked(place)
+        sources = [cell.source.strip() for cell in self.cells]
+        defining = [
+            j
+            for j, source in enumerate(sources)
+            if source != stub and source not in self.sources and _last(name) in _top_names(source)
+        ]
+        good = [j for j in marked if j in defining] or [j for j in defining if self.cells[j].kind == "code"] or defining
+        if not good:
+            if not marked:
+                self.repairs.append(f"{name}: its answer cell is gone, so it counts as not attempted.")
+            return marked[-1] if marked else None
+        found = good[-1]
+        if found not in marked:
+            how = "in another cell than its own" if marked else "by its name, since its cell had lost its mark"
+            self.repairs.append(f"{name}: the answer was found {how}.")
+        elif len(marked) > 1:
+            self.repairs.append(f"{name}: its cell was there {len(marked)} times; the last with an answer was taken.")
+        if self.cells[found].kind != "code":
+            self.repairs.append(f"{name}: its cell had become {self.cells[found].kind}; it was read as code.")
+        return found
+
+    def _written(self, place: int, name: str) -> int | None:
+        """The student's cell with a written answer: the marked one, else one that begins with the question."""
+        stub = source_of(self.theirs[place]).strip()
+        found = self._marked(place) or [
+            j for j, c in enumerate(self.cells) if c.source.strip().startswith(stub.splitlines()[0])
+        ]
+        if not found:
+            self.repairs.append(f"{name}: its answer cell is gone.")
+            return None
+        answered = [j for j in found if self.cells[j].source.strip() != stub] or found
+        if len(found) > 1:
+            self.repairs.append(f"{name}: its cell was there {len(found)} times; the last with an answer was taken.")
+        return answered[-1]
+
+    def _own(self) -> dict[int, list[Placed]]:
+        """The student's own cells, by the instructor's cell after which they stand."""
+        released = {source_of(c).strip() for c in self.theirs} | {""}
+        where = {j: i for i, j in self.taken.items()}
+        own: dict[int, list[Placed]] = {}
+        after, seen = -1, set()
+        for j, cell in enumerate(self.cells):
+            place = where.get(j, self._place(cell))
+            place = self.sources.get(cell.source.strip()) if place is None else place
+            if place is not None and place not in seen:
+                seen.add(place)
+                after = place
+            if j in where or cell.source.strip() in released or (place is not None and not self._changed(cell, place)):
+                continue
+            own.setdefault(after, []).append(Placed("own", cell.kind, cell.source))
+        return own
+
+    def _changed(self, cell: Cell, place: int) -> bool:
+        """Whether a given cell was changed in a way that honest work may need, such as one more import."""
+        given = self.theirs[place]
+        if self.roles[place][0] not in ("given", "check"):
+            return True
+        if is_explore(given) or given["cell_type"] != "code" or cell.kind != "code":
+            return False
+        self.repairs.append(
+            f"{mark_of(given)}: this given cell had been changed; it was put back, and the change run too."
+        )
+        return True
+
+    def _deleted_checks(self) -> None:
+        there = {self._place(c) for c in self.cells} | {self.sources.get(c.source.strip()) for c in self.cells}
+        for i, (role, name) in enumerate(self.roles):
+            if role == "check" and i not in there:
+                self.repairs.append(f"{name}: its check cell had been deleted; it was put back.")
+
+
+def _top_names(source: str) -> set[str]:
+    """Names that a cell binds at its top level; what is no Python is searched for `def name` and `name =`."""
+    try:
+        waiting: list[ast.AST] = [ast.parse(source)]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set(re.findall(r"(?m)^(?:def|class)\s+(\w+)", source)) | set(re.findall(r"(?m)^(\w+)\s*=", source))
+    names: set[str] = set()
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            names |= {(a.asname or a.name).split(".")[0] for a in node.names}
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        elif not isinstance(node, ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+            waiting += ast.iter_child_nodes(node)
+    return names

@@ -1,64 +1,23 @@
 """Files that students hand in: broken ones get a sentence, mended ones their answers, and no file is believed."""
 
-import copy
 import json
 import tracemalloc
 
+import papers
 import pytest
+from papers import ANSWER, INSTRUCTOR, STUB, as_format_3, released, student
 
 from autograder.grading.cohort import steps
 from autograder.grading.controller import Ask, Run
 from autograder.grading.submission import (
     MAX_CELLS,
     MAX_FILE,
-    Template,
     Unreadable,
     notebook_for,
     notebook_of,
     read,
     rebuild,
 )
-
-STUB = "def causal(n):\n    raise NotImplementedError"
-ANSWER = "def causal(n):\n    return torch.full((n, n), -torch.inf).triu(1)"
-QUESTION = "Why is the future hidden?\n\n*Your answer here.*"
-
-
-def cell(kind, source, mark, tags=(), **nbgrader):
-    defaults = {"grade": False, "solution": False, "locked": True, "task": False, "schema_version": 3}
-    metadata = {"nbgrader": defaults | {"grade_id": mark, "cell_type": kind} | nbgrader}
-    if tags:
-        metadata["tags"] = list(tags)
-    made = {"cell_type": kind, "id": mark, "metadata": metadata, "source": source}
-    return made | ({"outputs": [], "execution_count": None} if kind == "code" else {})
-
-
-def released():
-    return {
-        "nbformat": 4,
-        "nbformat_minor": 5,
-        "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}},
-        "cells": [
-            cell("markdown", "# Masks", "02_masks-1"),
-            cell("code", "import torch\nfrom autograder import check", "02_masks-2"),
-            cell("code", "print('a long training')", "02_masks-3", tags=["explore"]),
-            cell("code", STUB, "masks-causal", solution=True, locked=False),
-            cell("code", 'check("masks.causal", causal)', "masks-causal-check", grade=True, points=2),
-            cell("code", "def padding(ids, pad_id):\n    raise NotImplementedError", "masks-padding", solution=True),
-            cell("code", 'check("masks.padding", padding)', "masks-padding-check", grade=True, points=1),
-            cell("markdown", QUESTION, "masks-why", grade=True, solution=True, locked=False, points=3),
-        ],
-    }
-
-
-INSTRUCTOR = Template("02_masks", released())
-
-
-def student(answer=ANSWER):
-    """A student's notebook with one answer, and the list of its cells."""
-    notebook = copy.deepcopy(INSTRUCTOR.notebook)
-    notebook["cells"][3]["source"] = answer
-    return notebook, notebook["cells"]
 
 
 def rebuilt(notebook):
@@ -68,13 +27,6 @@ def rebuilt(notebook):
 
 def answer(placed, name="masks.causal"):
     return next(p.source for p in placed if p.exercise == name and p.role in ("answer", "written"))
-
-
-def as_format_3(notebook):
-    cells = [{k: v for k, v in c.items() if k not in ("id", "metadata", "source")} for c in notebook["cells"]]
-    for old, new in zip(cells, notebook["cells"], strict=True):
-        old["input" if new["cell_type"] == "code" else "source"] = new["source"].splitlines(keepends=True)
-    return {"nbformat": 3, "nbformat_minor": 0, "metadata": {}, "worksheets": [{"cells": cells, "metadata": {}}]}
 
 
 # ---- what cannot be read ----
@@ -155,64 +107,17 @@ def test_utf_16_is_read():
     assert len(read(json.dumps(released()).encode("utf-16"))) == 8
 
 
-def lost_metadata(cells):
-    for c in cells:
-        c["metadata"] = {}
-
-
-def lost_all_marks(cells):
-    lost_metadata(cells)
-    for c in cells:
-        del c["id"]
-
-
-def duplicated(cells):
-    cells.insert(4, copy.deepcopy(cells[3]))
-    cells[3]["source"] = "def causal(n):\n    return 'the first try'"
-
-
-def duplicated_and_then_untouched(cells):
-    cells.insert(4, copy.deepcopy(cells[3]))
-    cells[4]["source"] = STUB
-
-
-def deleted_check(cells):
-    del cells[4]
-
-
-def markdown(cells):
-    cells[3] |= {"cell_type": "markdown"}
-
-
-def raw(cells):
-    cells[3] |= {"cell_type": "raw"}
-
-
-def retyped_at_the_bottom(cells):
-    cells[3]["source"] = STUB
-    cells.append({"cell_type": "code", "source": ANSWER, "metadata": {}, "id": "b1"})
-
-
-def answer_cell_deleted_and_retyped(cells):
-    del cells[3]
-    cells.append({"cell_type": "code", "source": ANSWER, "metadata": {}, "id": "b1"})
-
-
-def all_in_disorder(cells):
-    cells.reverse()
-
-
 MENDED = {
-    "metadata lost": (lost_metadata, ""),
-    "all marks lost": (lost_all_marks, "by its name"),
-    "duplicated": (duplicated, "2 times"),
-    "duplicated, then untouched": (duplicated_and_then_untouched, "2 times"),
-    "check deleted": (deleted_check, "check cell had been deleted"),
-    "turned to markdown": (markdown, "had become markdown"),
-    "turned to raw": (raw, "had become raw"),
-    "retyped at the bottom": (retyped_at_the_bottom, "another cell"),
-    "deleted and retyped": (answer_cell_deleted_and_retyped, "by its name"),
-    "in disorder": (all_in_disorder, ""),
+    "metadata lost": (papers.lost_metadata, ""),
+    "all marks lost": (papers.lost_all_marks, "by its name"),
+    "duplicated": (papers.duplicated, "2 times"),
+    "duplicated, then untouched": (papers.duplicated_and_then_untouched, "2 times"),
+    "check deleted": (papers.deleted_check, "check cell had been deleted"),
+    "turned to markdown": (papers.markdown, "had become markdown"),
+    "turned to raw": (papers.raw, "had become raw"),
+    "retyped at the bottom": (papers.retyped_at_the_bottom, "another cell"),
+    "deleted and retyped": (papers.answer_cell_deleted_and_retyped, "by its name"),
+    "in disorder": (papers.all_in_disorder, ""),
 }
 
 
@@ -257,7 +162,7 @@ def test_a_changed_given_cell_is_put_back_and_the_change_run_too():
 def test_a_written_answer_is_found_by_its_question():
     notebook, cells = student()
     cells[7]["source"] = "Why is the future hidden?\n\nBecause it is the answer."
-    lost_all_marks(cells)
+    papers.lost_all_marks(cells)
     assert "Because it is" in answer(rebuilt(notebook)[0], "masks.why")
 
 

@@ -29,6 +29,8 @@ def release(out: Path) -> Path:
         elif source.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(source, target)
+    # Students work in notebooks/; what was handed out is kept apart, so that their cells can be found again.
+    shutil.copytree(ROOT / "notebooks", out / "autograder" / "released", ignore=shutil.ignore_patterns(*LEFT_OUT))
     return out
 
 

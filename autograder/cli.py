@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 
 class Refusal(Exception):
@@ -17,12 +18,12 @@ class Refusal(Exception):
 def main(arguments: list[str] | None = None) -> int:
     """Run one subcommand; returns its exit code: 0 fine, 1 the work has faults, 2 it could not be done."""
     options = _parser().parse_args(arguments)
-    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    from autograder.bundle import Unfit
     from autograder.grading.controller import Unable
 
     try:
         return options.run(options)
-    except (Refusal, Unable) as refusal:
+    except (Refusal, Unable, Unfit) as refusal:
         print(f"workbook: {refusal}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
@@ -36,19 +37,184 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="workbook", description="The Transformer workbook.")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
-    def command(run: Callable, help: str) -> argparse.ArgumentParser:
+    def command(run: Callable, help: str, *, grading: bool = False) -> argparse.ArgumentParser:
         made = commands.add_parser(run.__name__.strip("_"), help=help, description=run.__doc__)
         made.set_defaults(run=run)
+        if grading:
+            made.add_argument("--device", default="cpu", help="where answers are computed: cpu (default), cuda or mps")
+            made.add_argument("--unsafe", action="store_true", help="without isolation, where there are no namespaces")
+            made.add_argument("--json", action="store_true", help="results as JSON, for a program")
         return made
 
-    one = command(_judge, "judge Python files, each defining one exercise")
+    command(_lab, "open JupyterLab at the first notebook")
+    one = command(_check, "run your notebooks as a grader would", grading=True)
+    one.add_argument("notebooks", nargs="*", type=Path, metavar="NOTEBOOK", help="by default all in notebooks/")
+    one = command(_submit, "pack your notebooks for handing in")
+    one.add_argument("notebooks", nargs="*", type=Path, metavar="NOTEBOOK", help="by default all in notebooks/")
+    one.add_argument("--out", type=Path, default=Path("submission.zip"), help="the zip to write")
+    one = command(_judge, "judge Python files, each defining one exercise", grading=True)
     one.add_argument("what", nargs="+", metavar="[NAME] FILE", help="an exercise's name, then files; or files alone")
-    one.add_argument("--device", default="cpu", help="where answers are computed: cpu (default), cuda, mps or auto")
-    one.add_argument("--json", action="store_true", help="one JSON object for each file")
-    one.add_argument("--unsafe", action="store_true", help="without isolation, where the system has no namespaces")
     one.add_argument("--seed", type=int, help="draw inputs from this seed instead of a fresh one")
     one.add_argument("--public", action="store_true", help="the inputs that `check` uses in notebooks")
+    one = command(_grade, "grade a folder of submissions", grading=True)
+    one.add_argument("submissions", type=Path, help="holds <student>/<notebook>.ipynb, or zips")
+    one.add_argument("--out", type=Path, default=Path("course"), help="the course folder (default: course)")
+    one.add_argument("--jobs", type=int, help="processes side by side (default: one for each core)")
+    one.add_argument("--regrade", action="append", default=[], metavar="EXERCISE", help="judge this one anew")
+    one = command(_demo, "grade a made-up cohort, to see how it works", grading=True)
+    one.add_argument("--out", type=Path, default=Path("demo"), help="where to (default: demo)")
+    one = command(_release, "write the students' bundle")
+    one.add_argument("out", type=Path, help="a folder that is not there yet")
+    one = command(_build, "derive the notebooks from their sources")
+    one.add_argument("names", nargs="*", help="by default all")
+    one.add_argument("--check", action="store_true", help="only say whether they are what the sources give")
     return parser
+
+
+def _device(options: argparse.Namespace) -> str:
+    """The device asked for, or the CPU, which is said (where it disturbs no JSON)."""
+    from helpers import device
+
+    with contextlib.redirect_stdout(sys.stderr):
+        return str(device.pick(options.device))
+
+
+def _lab(options: argparse.Namespace) -> int:
+    """Open JupyterLab at the first notebook."""
+    import subprocess
+
+    start = Path("notebooks/00_start_here.ipynb")
+    if not start.exists():
+        raise Refusal(f"there is no {start} here: go to the workbook's folder first.")
+    command = [sys.executable, "-m", "jupyterlab", str(start), "--LabApp.news_url="]
+    return subprocess.call(command)
+
+
+def _notebooks(options: argparse.Namespace) -> list[Path]:
+    found = options.notebooks or sorted(Path("notebooks").glob("*.ipynb"))
+    missing = [path for path in found if not path.is_file()]
+    if missing or not found:
+        where = missing[0] if missing else "notebook in notebooks/"
+        raise Refusal(f"there is no {where}: name your notebook, or go to the workbook's folder.")
+    return found
+
+
+def _check(options: argparse.Namespace) -> int:
+    """Run notebooks from top to bottom in a fresh process, as a grader would, on the public inputs.
+
+    Your own work on your own machine: where the system cannot isolate it, it runs all the same.
+    """
+    from autograder.grading import cohort, grade, sandbox
+    from autograder.grading.controller import Zygote
+    from autograder.grading.handed import Handed
+    from autograder.grading.submission import notebook_for
+
+    paths, copies = _notebooks(options), grade.instructors(grade.released())
+    with Zygote(_device(options), unsafe=options.unsafe or bool(sandbox.possible())) as zygote:
+        results = []
+        for path in paths:
+            name = notebook_for(path.name, list(copies)) or path.stem
+            results.append(cohort.grade_one(zygote, Handed("you", name, str(path)), copies.get(name), None, "cpu"))
+    if options.json:
+        print(json.dumps([_plainly(graded) for graded in results], ensure_ascii=False))
+    else:
+        _tell(results)
+    return 0 if all(m.verdict == "right" for graded in results for m in graded.marks) else 1
+
+
+def _tell(results: list) -> None:
+    for graded in results:
+        total = sum(mark.points for mark in graded.marks)
+        print(f"{graded.notebook}: {graded.problem or f'{graded.score:g} of {total} points'}")
+        for mark in graded.marks:
+            print(f"  {mark.exercise:<34} {mark.verdict:<14} {mark.score:g} of {mark.points}")
+            if mark.verdict not in ("right", "not attempted"):
+                print(f"      {mark.sentence}")
+        for repair in graded.repairs:
+            print(f"  note: {repair}")
+
+
+def _plainly(graded: Any) -> dict:
+    marks = [{k: v for k, v in vars(m).items() if k not in ("card", "fingerprint")} for m in graded.marks]
+    keep = ("student", "notebook", "path", "problem", "repairs", "copies", "score")
+    return {k: getattr(graded, k) for k in keep} | {"marks": marks}
+
+
+def _submit(options: argparse.Namespace) -> int:
+    """Pack notebooks into one zip, which is what you hand in."""
+    from autograder import bundle
+
+    packed = bundle.submit(_notebooks(options), options.out)
+    print(f"Packed {len(_notebooks(options))} notebooks into {packed}: hand in that file.")
+    print("`workbook check` says what each answer is worth.")
+    return 0
+
+
+def _release(options: argparse.Namespace) -> int:
+    """Write the students' bundle: notebooks, helpers and the grader, without solutions, tests and keys."""
+    from autograder import bundle
+
+    print(f"The students' bundle is in {bundle.release(options.out)}.")
+    return 0
+
+
+def _build(options: argparse.Namespace) -> int:
+    """Derive solution and student notebooks from solutions/*.py and run the solutions."""
+    from autograder import notebooks
+
+    return notebooks.build(options.names, options.check)
+
+
+def _grade(options: argparse.Namespace) -> int:
+    """Grade SUBMISSIONS, isolated, and fill nbgrader's gradebook, rebuilt notebooks and a feedback page for each."""
+    from autograder.exercise import find
+    from autograder.grading.grade import Settings
+
+    for name in options.regrade:
+        try:
+            find(name)
+        except KeyError as error:
+            raise Refusal(error.args[0]) from None
+    again = frozenset(options.regrade)
+    settings = Settings(options.out, _device(options), options.unsafe, options.jobs, again)
+    return _cohort(options.submissions, settings, options)
+
+
+def _cohort(folder: Path, settings: Any, options: argparse.Namespace) -> int:
+    from rich.console import Console
+
+    from autograder.grading import grade
+
+    console = Console(stderr=options.json)
+    graded = grade.grade(folder, settings, console)
+    if options.json:
+        print(json.dumps([_plainly(one) for one in graded], ensure_ascii=False))
+        return 0
+    console.print(grade.table(graded))
+    console.print(f"Feedback pages: {settings.out / 'feedback'}/<student>/<notebook>/<notebook>.html", highlight=False)
+    console.print(f"Gradebook: {settings.out / 'gradebook.db'}; formgrader: run `jupyter lab` in {settings.out}")
+    return 0
+
+
+def _demo(options: argparse.Namespace) -> int:
+    """Make a cohort from right answers, mistakes, cheats and broken files, grade it, and say where the reports are."""
+    import shutil
+
+    from autograder import demo
+    from autograder.grading import grade
+    from autograder.grading.controller import Limits
+
+    copies = grade.instructors(grade.ROOT / "notebooks")
+    solved = grade.instructors(grade.ROOT / "solutions")
+    folder = options.out / "submissions"
+    if options.out.exists() and not (options.out / ".demo").exists():
+        raise Refusal(f"{options.out} is there and is no demo: name another folder with --out.")
+    shutil.rmtree(options.out, ignore_errors=True)
+    demo.make(folder, copies, solved)
+    (options.out / ".demo").touch()
+    limits = Limits(cell_seconds=5, ask_seconds=5)
+    settings = grade.Settings(options.out / "course", _device(options), options.unsafe, limits=limits)
+    return _cohort(folder, settings, options)
 
 
 def _judge(options: argparse.Namespace) -> int:
@@ -60,7 +226,6 @@ def _judge(options: argparse.Namespace) -> int:
 
     from autograder.exercise import all_exercises, find, seed
     from autograder.grading.controller import Zygote, judge_file
-    from helpers import device
 
     first, *rest = options.what
     named = first in all_exercises() or (rest and not Path(first).exists())
@@ -81,7 +246,7 @@ def _judge(options: argparse.Namespace) -> int:
         work.append((file, exercise))
     fresh = options.seed if options.seed is not None else secrets.randbits(50)
     passed = True
-    with Zygote(str(device.pick(options.device)), unsafe=options.unsafe) as zygote:
+    with Zygote(_device(options), unsafe=options.unsafe) as zygote:
         for file, exercise in work:
             verdict = judge_file(zygote, exercise, file, seed(exercise) if options.public else fresh)
             passed &= verdict.verdict == "right"

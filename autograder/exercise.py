@@ -17,6 +17,9 @@ from torch import nn
 
 from autograder.ask import VERBS, Case
 
+# The topics in the order in which the notebooks teach them.
+TOPICS = ("start", "attention", "masks", "positions", "complexity", "transformer", "parameters", "cost")
+TOPICS += ("translation", "tokens", "lm", "finetune", "bert")
 KINDS = ("code", "claim", "proof", "choice", "training", "written")
 
 
@@ -154,6 +157,7 @@ def exercise(name: str, *, points: int, minutes: int, difficulty: int, **card: A
 def _fit(page: Exercise) -> None:
     faults = {
         "has a name that is not topic.exercise": page.name.count(".") != 1,
+        f"is of a topic that is not one of {', '.join(TOPICS)}": page.topic not in TOPICS,
         "is on a second page": page.name in _registry,
         f"is of a kind that is not one of {', '.join(KINDS)}": page.kind not in KINDS,
         "asks with a verb that is not in ask.py": page.ask not in VERBS,
@@ -177,9 +181,9 @@ def _load() -> None:
 
 
 def all_exercises() -> dict[str, Exercise]:
-    """Every exercise by name, in the order of the pages."""
+    """Every exercise by name, in the order of the course."""
     _load()
-    return dict(_registry)
+    return {e.name: e for e in sorted(_registry.values(), key=lambda e: TOPICS.index(e.topic))}
 
 
 def find(name: str) -> Exercise:

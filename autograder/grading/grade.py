@@ -43,6 +43,12 @@ def instructors(folder: Path) -> dict[str, Template]:
     return found
 
 
+def released() -> Path:
+    """The notebooks as they were handed out. In a student's bundle those in notebooks/ are being worked on."""
+    kept = ROOT / "autograder" / "released"
+    return kept if kept.is_dir() else ROOT / "notebooks"
+
+
 def secret(out: Path) -> tuple[bytes, bool]:
     """The course's secret, and whether it was made just now: readable by its owner alone."""
     path = out / ".secret"

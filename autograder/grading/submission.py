@@ -136,7 +136,10 @@ def _text(value: Any) -> str:
 
 def template(path: Path) -> Template:
     """Read an instructor's copy, which is trusted."""
-    return Template(path.stem, json.loads(path.read_text("utf-8")))
+    notebook = json.loads(path.read_text("utf-8"))
+    for cell in notebook["cells"]:
+        cell["source"] = source_of(cell)  # nbgrader's gradebook takes text, not lines
+    return Template(path.stem, notebook)
 
 
 def source_of(cell: dict) -> str:

@@ -260,7 +260,7 @@ WRONG = {
         lambda q, k, v, mask=None: dict(zip("ow", _attention(_dots(q, k), v, mask), strict=True)),
         lambda q, k, v, mask=None: _attention(_dots(q, k).sigmoid().log(), v, mask),
         lambda q, k, v, mask: _attention(_dots(q, k).detach(), v, mask),
-        lambda q, k, v, mask=None: _attention(_dots(q, k).softmax(-1).dropout(0.1), v, mask),
+        lambda q, k, v, mask=None: _attention(F.dropout(_dots(q, k), 0.5), v, mask),
     ],
     "attention.roles": [
         lambda x, y: {},

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from autograder.grading import submission
-from autograder.grading.cohort import Graded, grade_all
+from autograder.grading.cohort import Graded, Mark, grade_all
 from autograder.grading.controller import Limits, Unable
 from autograder.grading.gradebook import Course
 from autograder.grading.handed import Handed, collect, load
@@ -150,9 +150,18 @@ def words(of_student: list[Graded], most: int = 4) -> list[str]:
     """What an instructor wants to know of a student's work, a line each, the rest counted."""
     lines = [f"{g.notebook}: {g.problem}" for g in of_student if g.problem]
     marks = [m for g in of_student for m in g.marks]
-    lines += [f"{m.exercise}: {m.mistake or m.sentence}" for m in marks if not m.score and m.verdict != "not attempted"]
-    lines += [f"repaired: {repair}" for g in of_student for repair in g.repairs]
+    lines += [f"{m.exercise}: {_brief(m)}" for m in marks if not m.score and m.verdict != "not attempted"]
     lines += [f"close to the book, read it: {name}" for g in of_student for name in g.copies]
     absent = sum(m.verdict == "not attempted" for m in marks)
+    repairs = [repair for g in of_student for repair in g.repairs]
+    if repairs:
+        lines.append(f"repaired: {repairs[0]}" if len(repairs) == 1 else f"{len(repairs)} repairs, see the page")
     shown = lines[:most] + ([f"and {len(lines) - most} more"] if len(lines) > most else [])
     return shown + ([f"{absent} not attempted"] if absent else [])
+
+
+def _brief(mark: Mark) -> str:
+    """The mistake by its name; else the verdict, or the sentence's beginning where only that says what is wrong."""
+    if mark.mistake or mark.verdict != "wrong":
+        return mark.mistake or mark.verdict
+    return mark.sentence if len(mark.sentence) <= 90 else f"{mark.sentence[:87]}…"

@@ -55,8 +55,10 @@ def readable() -> list[str]:
     import helpers
 
     roots = ["/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime"]
-    roots += [sys.base_prefix, sys.prefix, str(Path(helpers.__file__).resolve().parent)]
-    return [path for path in dict.fromkeys(roots) if os.path.exists(path)]
+    project = Path(helpers.__file__).resolve().parent.parent
+    elsewhere = [path for path in sys.path if path and not project.is_relative_to(Path(path).resolve())]
+    roots += [sys.base_prefix, sys.prefix, *elsewhere, str(project / "helpers")]
+    return [path for path in dict.fromkeys(map(os.path.abspath, roots)) if os.path.exists(path)]
 
 
 def possible() -> str:
@@ -121,7 +123,7 @@ def _new_root(disk_bytes: int, device: str) -> None:
     # The parent folders are made here, so a home that others cannot read hides nothing that is bound below it.
     new = "/tmp"
     _mount("tmpfs", new, "tmpfs", MS_NOSUID | MS_NODEV, f"size={disk_bytes},nr_inodes=10000,mode=755")
-    for path in readable():
+    for path in readable() + (["/sys"] if device != "cpu" else []):
         _bind(path, new)
     for name in ("null", "zero", "random", "urandom", *(_gpu_devices() if device != "cpu" else ())):
         _bind(f"/dev/{name}", new, writable=True)

@@ -67,10 +67,13 @@ def secret(out: Path) -> tuple[bytes, bool]:
 
 def grade(folder: Path, settings: Settings, console: Console) -> list[Graded]:
     """Grade all that lies in `folder`; writes everything under `settings.out`. Raises Unable with a sentence."""
-    if not folder.is_dir():
+    if not folder.exists():
         raise Unable(f"There is no folder {folder}: name the one that holds a folder or a zip for each student.")
     copies = instructors(settings.notebooks)
-    handed = collect(folder, list(copies))
+    try:
+        handed = collect(folder, copies)
+    except Unreadable as problem:
+        raise Unable(str(problem)) from None
     if not handed:
         raise Unable(f"{folder} holds no submissions: they are looked for as {folder}/<student>/<notebook>.ipynb.")
     key, made = secret(settings.out)

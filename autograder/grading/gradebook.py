@@ -12,12 +12,11 @@ import warnings
 from copy import deepcopy
 from pathlib import Path
 
-import nbformat
-from nbgrader.api import Gradebook
-from nbgrader.preprocessors import SaveCells
+from nbgrader.api import Comment, Grade, Gradebook, GradeCell, Notebook, SolutionCell, SourceCell, SubmittedNotebook
 
-from autograder.grading.cohort import Graded, Shown
-from autograder.grading.submission import Template
+from autograder.grading import outputs
+from autograder.grading.cohort import Graded, Mark, Shown
+from autograder.grading.submission import Template, mark_of, source_of
 
 CONFIG = """c = get_config()  # noqa: F821
 c.CourseDirectory.course_id = "transformers"
@@ -50,40 +49,46 @@ class Course:
     def add_assignment(self, instructor: Template, solution: Path | None) -> None:
         """An assignment of one notebook: its cells in the gradebook, its source and release in the folder."""
         self.book.update_or_create_assignment(instructor.name)
-        notebook = nbformat.from_dict(deepcopy(instructor.notebook))
-        names = {"notebook": instructor.name, "assignment": instructor.name, "db_url": self.url}
-        SaveCells().preprocess(notebook, {"nbgrader": names})
+        self._register(self.book.update_or_create_notebook(instructor.name, instructor.name), instructor)
         release = self._place("release", "", instructor.name)
         release.write_text(json.dumps(instructor.notebook, indent=1), "utf-8")
         source = self._place("source", "", instructor.name)
         source.write_text(solution.read_text("utf-8") if solution else release.read_text("utf-8"), "utf-8")
 
+    def _register(self, notebook: Notebook, instructor: Template) -> None:
+        """The notebook's cells, and their places in earlier submissions, as the instructor's copy has them now."""
+        kept = {(type(cell), cell.name): cell for cell in (*notebook._base_cells, *notebook.source_cells)}
+        for (kind, name), values in _entries(instructor).items():
+            cell = kept.pop((kind, name), None) or kind(name=name, notebook=notebook)
+            self.book.db.add(cell)
+            for key, value in values.items():
+                setattr(cell, key, value)
+        for gone in kept.values():
+            for row in (*(getattr(gone, "grades", None) or ()), *(getattr(gone, "comments", None) or ()), gone):
+                self.book.db.delete(row)
+        self.book.db.commit()
+        for submitted in notebook.submissions:
+            there = {row.cell_id for row in (*submitted.grades, *submitted.comments)}
+            for kind, cells in ((Grade, notebook.grade_cells), (Comment, notebook.solution_cells)):
+                for cell in cells:
+                    if cell.id not in there:
+                        self.book.db.add(kind(cell_id=cell.id, notebook=submitted))
+        self.book.db.commit()
+
     def add(self, graded: Graded, instructor: Template, data: bytes) -> Path:
         """A graded submission: scores, the rebuilt notebook, the file as it came. Returns the rebuilt notebook's path.
 
-        Scores and comments that a person gave in formgrader stay.
+        Scores and comments that a person gave in formgrader stay; where what they were given for has changed since,
+        formgrader asks for another look.
         """
         name, student = graded.notebook, graded.student
+        before = _sources(self.folder / "autograded" / student / name / f"{name}.ipynb")
         self._place("submitted", student, name).write_bytes(data)
         rebuilt = self._place("autograded", student, name)
         rebuilt.write_text(json.dumps(notebook(graded, instructor), indent=1), "utf-8")
         self.book.update_or_create_student(student)
         self.book.update_or_create_submission(name, student)
-        marks = {m.exercise.replace(".", "-"): m for m in graded.marks}
-        sources = {cell.grade_id: cell.source for cell in graded.cells}
-        kept = self.book.find_submission_notebook(name, name, student)
-        for grade in kept.grades:
-            mark = marks.get(grade.cell.name.removesuffix("-check"))
-            if mark:
-                grade.auto_score = mark.score
-                grade.needs_manual_grade = grade.manual_score is not None
-            else:
-                untouched = sources.get(grade.cell.name, "").strip() in ("", _released(instructor, grade.cell.name))
-                grade.auto_score = 0.0 if untouched else None
-                grade.needs_manual_grade = not untouched and grade.manual_score is None
-        for comment in kept.comments:
-            mark = marks.get(comment.cell.name.removesuffix("-check"))
-            comment.auto_comment = mark.sentence if mark and not mark.score else None
+        _score(self.book.find_submission_notebook(name, name, student), graded, instructor, before)
         self.book.db.commit()
         return rebuilt
 
@@ -95,39 +100,86 @@ class Course:
         return path
 
 
-def _released(instructor: Template, grade_id: str) -> str:
-    for cell in instructor.notebook["cells"]:
-        if cell["metadata"].get("nbgrader", {}).get("grade_id") == grade_id:
-            return cell["source"].strip()
-    return ""
+def _entries(instructor: Template) -> dict[tuple[type, str], dict]:
+    """What the gradebook holds of each cell."""
+    made: dict[tuple[type, str], dict] = {}
+    for cell in instructor.cells:
+        mark, name = cell["metadata"].get("nbgrader", {}), mark_of(cell)
+        if mark.get("grade"):
+            made[GradeCell, name] = {"max_score": float(mark["points"]), "cell_type": cell["cell_type"]}
+        if mark.get("solution"):
+            made[SolutionCell, name] = {}
+        if mark.get("grade") or mark.get("solution") or mark.get("locked"):
+            made[SourceCell, name] = {
+                "cell_type": cell["cell_type"],
+                "locked": bool(mark.get("locked")),
+                "source": source_of(cell),
+                "checksum": mark.get("checksum"),
+            }
+    return made
+
+
+def _score(kept: SubmittedNotebook, graded: Graded, instructor: Template, before: dict[str, str]) -> None:
+    marks = {m.exercise.replace(".", "-"): m for m in graded.marks}
+    released = {mark_of(cell): source_of(cell).strip() for cell in instructor.cells}
+    now = _by_mark(notebook(graded, instructor))
+    for grade in kept.grades:
+        cell = grade.cell.name
+        mark = marks.get(cell.removesuffix("-check"))
+        untouched = now.get(cell, "").strip() in ("", released.get(cell))
+        score = mark.score if mark else 0.0 if untouched else None
+        changed = score != grade.auto_score or now.get(cell) != before.get(cell)
+        if grade.manual_score is None:
+            grade.needs_manual_grade = score is None
+        elif changed:
+            grade.needs_manual_grade = True
+        grade.auto_score = score
+    for comment in kept.comments:
+        cell = comment.cell.name
+        written = cell in released and cell not in marks
+        comment.auto_comment = _remark(marks.get(cell), written and now.get(cell, "").strip() == released[cell])
+
+
+def _remark(mark: Mark | None, untouched: bool) -> str | None:
+    if mark and not mark.score:
+        return mark.sentence
+    return "No response." if untouched else None
+
+
+def _sources(path: Path) -> dict[str, str]:
+    """What an earlier grading read, by the cells' marks."""
+    try:
+        return _by_mark(json.loads(path.read_text("utf-8")))
+    except (OSError, ValueError, KeyError):
+        return {}
+
+
+def _by_mark(notebook: dict) -> dict[str, str]:
+    return {mark_of(cell): source_of(cell) for cell in notebook["cells"] if mark_of(cell)}
 
 
 def notebook(graded: Graded, instructor: Template) -> dict:
     """The rebuilt notebook with outputs: the instructor's cells, the student's answers, the judge's verdicts."""
-    given = {c["metadata"].get("nbgrader", {}).get("grade_id"): c for c in instructor.notebook["cells"]}
+    given = {mark_of(cell): cell for cell in instructor.cells if mark_of(cell)}
     marks = {m.exercise: m for m in graded.marks}
     cells = []
     for number, shown in enumerate(graded.cells):
-        cell = deepcopy(given.get(shown.grade_id)) or {"metadata": {}, "id": f"own-{number}"}
-        cell |= {"cell_type": shown.kind, "source": shown.source}
+        template = given.get(shown.grade_id)
+        cell = deepcopy(template) if template else {"metadata": {}, "id": f"own-{number}"}
+        theirs = shown.kind == "markdown" and shown.role in ("written", "own")
+        cell |= {"cell_type": shown.kind, "source": outputs.harmless(shown.source) if theirs else shown.source}
         if shown.kind == "code":
             cell |= {"outputs": _outputs(shown, marks), "execution_count": None}
-        else:
-            cell.pop("outputs", None)
-            cell.pop("execution_count", None)
         cells.append(cell)
-    return deepcopy(instructor.notebook) | {"cells": cells}
+    return instructor.notebook | {"cells": cells}
 
 
-def _outputs(shown: Shown, marks: dict) -> list[dict]:
+def _outputs(shown: Shown, marks: dict[str, Mark]) -> list[dict]:
     mark = marks.get(shown.exercise) if shown.role == "check" else None
     if mark:
         data = {"text/plain": str(mark.score), "text/html": mark.card}
         return [{"output_type": "execute_result", "data": data, "metadata": {}, "execution_count": None}]
-    try:
-        outputs = [o for o in json.loads(shown.outputs) if isinstance(o, dict)]
-    except ValueError:
-        outputs = []
-    if shown.error and not outputs:
-        outputs = [{"output_type": "error", "ename": "Stopped", "evalue": shown.error, "traceback": [shown.error]}]
-    return outputs
+    made = outputs.clean(shown.outputs)
+    if shown.error and not made:
+        made = [{"output_type": "error", "ename": "Stopped", "evalue": shown.error, "traceback": [shown.error]}]
+    return made

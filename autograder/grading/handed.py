@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from autograder.grading import submission
-from autograder.grading.submission import Unreadable
+from autograder.grading.submission import Template, Unreadable
 
-MAX_MEMBERS = 500
+MAX_MEMBERS = 5_000
 
 
 @dataclass(frozen=True)
@@ -24,17 +24,40 @@ class Handed:
     problem: str = ""
 
 
-def collect(folder: Path, names: list[str]) -> list[Handed]:
-    """What lies in FOLDER/<student>/… or FOLDER/<student>.zip, one for each student and notebook."""
-    found: list[Handed] = []
-    for entry in sorted(folder.iterdir()):
+def collect(place: Path, copies: dict[str, Template]) -> list[Handed]:
+    """What lies in PLACE/<student>/… or PLACE/<student>.zip, one for each student and notebook; PLACE may be a zip.
+
+    Raises Unreadable if it is none that can be read.
+    """
+    if place.is_file():
+        return _cohort_in_zip(place, copies)
+    files: dict[str, list[Path]] = {}
+    for entry in sorted(place.iterdir()):
         if entry.name.startswith("."):
             continue
         if entry.is_dir() and not entry.is_symlink():
-            found += _of_student(entry.name, _files(entry), names)
+            files.setdefault(entry.name, []).extend(_files(entry))
         elif entry.suffix.lower() == ".zip":
-            found += _of_student(entry.stem, [entry], names)
-    return found
+            files.setdefault(entry.stem, []).append(entry)
+    return [one for student, own in files.items() for one in _of_student(student, own, copies)]
+
+
+def _cohort_in_zip(path: Path, copies: dict[str, Template]) -> list[Handed]:
+    """A zip of <student>/<notebook>.ipynb, perhaps in one folder more."""
+    members = _members(path)
+    if members is None:
+        raise Unreadable(f"{path} is damaged or no zip.")
+    parts = {member.filename: _name(member).split("/") for member in members}
+    if parts and all(len(p) > 2 for p in parts.values()) and len({p[0] for p in parts.values()}) == 1:
+        parts = {name: p[1:] for name, p in parts.items()}
+    found: dict[str, list[Handed]] = {}
+    for member in members:
+        student = parts[member.filename][0].strip(". ") if len(parts[member.filename]) > 1 else ""
+        one = _of_member(student or "unknown", path, member, copies)
+        if not student:
+            one = replace(one, problem=f"{_name(member)} in {path.name} lies in no student's folder.")
+        found.setdefault(one.student, []).append(one)
+    return [one for own in found.values() for one in _one_of_each(own)]
 
 
 def _files(folder: Path) -> list[Path]:
@@ -43,43 +66,61 @@ def _files(folder: Path) -> list[Path]:
     return [p for p in every if not p.is_dir() and not any(part in hidden for part in p.parts)]
 
 
-def _of_student(student: str, files: list[Path], names: list[str]) -> list[Handed]:
+def _of_student(student: str, files: list[Path], copies: dict[str, Template]) -> list[Handed]:
     handed: list[Handed] = []
     for path in files:
         if path.is_symlink():
-            handed.append(
-                Handed(student, path.name, str(path), problem=f"{path.name} is a link, which is not followed.")
-            )
+            words = f"{path.name} is a link, which is not followed."
+            handed.append(Handed(student, path.name, str(path), problem=words))
         elif path.suffix.lower() == ".zip":
-            handed += _in_zip(student, path, names)
+            handed += _in_zip(student, path, copies)
         elif path.suffix.lower() in (".ipynb", ".json", ""):
-            handed.append(_named(student, path.name, str(path), "", names))
-    return _one_of_each(handed)
+            handed.append(_named(Handed(student, path.name, str(path)), copies))
+    return _one_of_each(handed) or [Handed(student, "", "", problem="Nothing was handed in: there is no notebook.")]
 
 
-def _named(student: str, file: str, path: str, member: str, names: list[str]) -> Handed:
-    name = submission.notebook_for(file, names)
-    problem = "" if name else f"{file} is none of the notebooks of this course: its name must hold one of theirs."
-    return Handed(student, name or file, path, member, problem)
+def _named(one: Handed, copies: dict[str, Template]) -> Handed:
+    """With the notebook that its file is named after, or else that its cells are from."""
+    file = (one.member.replace("\\", "/") or one.path).rsplit("/", 1)[-1]
+    name, problem = submission.notebook_for(file, list(copies)), ""
+    try:
+        name = name or submission.notebook_of(submission.read(load(one)), copies)
+    except Unreadable as error:
+        problem = str(error)
+    if not name and not problem:
+        problem = f"{file} is none of the notebooks of this course, neither by its name nor by its cells."
+    return replace(one, notebook=name or file, problem=problem)
 
 
-def _in_zip(student: str, path: Path, names: list[str]) -> list[Handed]:
+def _in_zip(student: str, path: Path, copies: dict[str, Template]) -> list[Handed]:
+    members = _members(path)
+    if members is None:
+        return [Handed(student, path.name, str(path), problem=f"{path.name} is damaged or no zip: pack it again.")]
+    found = [_of_member(student, path, member, copies) for member in members]
+    return found or [Handed(student, path.name, str(path), problem=f"{path.name} holds no notebook.")]
+
+
+def _members(path: Path) -> list[zipfile.ZipInfo] | None:
+    """The notebooks in a zip; None if it cannot be read."""
     try:
         with zipfile.ZipFile(path) as archive:
-            members = archive.infolist()[:MAX_MEMBERS]
+            members = archive.infolist()
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
-        return [Handed(student, path.name, str(path), problem=f"{path.name} is damaged or no zip: pack it again.")]
-    found = []
-    for member in members:
-        name = member.filename.replace("\\", "/")
-        junk = "__MACOSX" in name or ".ipynb_checkpoints" in name
-        if junk or not name.lower().endswith(".ipynb"):
-            continue
-        if stat.S_ISLNK(member.external_attr >> 16):
-            found.append(Handed(student, name, str(path), problem=f"{name} in {path.name} is a link, not a notebook."))
-        else:
-            found.append(_named(student, name.rsplit("/", 1)[-1], str(path), member.filename, names))
-    return found or [Handed(student, path.name, str(path), problem=f"{path.name} holds no notebook.")]
+        return None
+    junk = ("__MACOSX", ".ipynb_checkpoints")
+    found = [m for m in members if _name(m).lower().endswith(".ipynb") and not any(j in _name(m) for j in junk)]
+    return found[:MAX_MEMBERS]
+
+
+def _name(member: zipfile.ZipInfo) -> str:
+    return member.filename.replace("\\", "/")
+
+
+def _of_member(student: str, path: Path, member: zipfile.ZipInfo, copies: dict[str, Template]) -> Handed:
+    if stat.S_ISLNK(member.external_attr >> 16):
+        words = f"{_name(member)} in {path.name} is a link, not a notebook."
+        return Handed(student, _name(member), str(path), problem=words)
+    return _named(Handed(student, "", str(path), member.filename), copies)
 
 
 def _one_of_each(handed: list[Handed]) -> list[Handed]:

@@ -304,7 +304,8 @@ class _Rebuilding:
                 after = place
             if j in where or cell.source.strip() in released or (place is not None and not self._changed(cell, place)):
                 continue
-            own.setdefault(after, []).append(Placed("own", cell.kind, cell.source))
+            earlier = place in self.taken and j < self.taken[place]  # an attempt before the answer runs before it
+            own.setdefault(after - 1 if earlier else after, []).append(Placed("own", cell.kind, cell.source))
         return own
 
     def _changed(self, cell: Cell, place: int) -> bool:

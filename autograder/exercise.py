@@ -88,6 +88,10 @@ class Exercise:
         """The name under which a student's notebook or file defines it."""
         return self.name.split(".")[1]
 
+    def device(self, wanted: str) -> str:
+        """Where it is asked: claims are numbers, and who is given a model makes its inputs, so those stay on the CPU."""
+        return wanted if self.kind == "code" and self.ask != "models" else "cpu"
+
     @property
     def closed(self) -> tuple[str, ...]:
         """Dotted names in `helpers` that are this exercise's answer."""

@@ -30,7 +30,7 @@ VARIANTS, WRONG = _gather("VARIANTS"), _gather("WRONG")
 
 def verdict(exercise, target, seed_of):
     asked = cases(exercise, seed(exercise, **seed_of))
-    return judge(exercise, asked, [ask(target, exercise.ask, case, (), DEVICE) for case in asked])
+    return judge(exercise, asked, [ask(target, exercise.ask, case, (), exercise.device(DEVICE)) for case in asked])
 
 
 def rows(kind):

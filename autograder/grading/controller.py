@@ -58,7 +58,17 @@ class Zygote:
             raise Unable("Grading needs a system that can fork processes (Linux or macOS): run it there or under WSL.")
         self.socket, theirs = socket.socketpair()
         # Nothing of the instructor's environment reaches a worker but what Python and torch need to start.
-        keep = ("PATH", "HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "VIRTUAL_ENV")
+        keep = (
+            "PATH",
+            "PYTHONPATH",
+            "HOME",
+            "LANG",
+            "LC_ALL",
+            "LD_LIBRARY_PATH",
+            "CUDA_VISIBLE_DEVICES",
+            "CUDA_HOME",
+            "VIRTUAL_ENV",
+        )
         env = {name: os.environ[name] for name in keep if name in os.environ}
         env |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "MPLBACKEND": "agg", "PYTHONHASHSEED": "0"}
         self.home = tempfile.mkdtemp(prefix="workbook-")
@@ -102,7 +112,7 @@ class Zygote:
         order = wire.pack({"folder": folder, "device": self.device, "limits": limits, "unsafe": self.unsafe})
         socket.send_fds(self.socket, [order], [theirs.fileno()])
         theirs.close()
-        return Worker(wire.receive(self.socket, 60)["pid"], ours, folder)
+        return Worker(wire.receive(self.socket, 60)["pid"], ours, folder, self.device)
 
 
 class Failed(Exception):
@@ -116,8 +126,8 @@ class Failed(Exception):
 class Worker:
     """The controller's end of one worker."""
 
-    def __init__(self, pid: int, sock: socket.socket, folder: str) -> None:
-        self.pid, self.socket, self.folder = pid, sock, folder
+    def __init__(self, pid: int, sock: socket.socket, folder: str, device: str) -> None:
+        self.pid, self.socket, self.folder, self.device = pid, sock, folder, device
 
     def run(self, source: str, seconds: float) -> dict:
         """Outputs and error of one cell. Raises Failed."""
@@ -133,6 +143,7 @@ class Worker:
         answers: list[Answer] = []
         with self._failing(answers):
             order = {"do": "ask", "name": exercise.last, "verb": exercise.ask, "closed": list(exercise.closed)}
+            order["device"] = exercise.device(self.device)
             wire.send(self.socket, order | {"cases": [asdict(case) for case in asked]})
             until = time.monotonic() + seconds
             while len(answers) < len(asked):

@@ -113,7 +113,7 @@ class _Closed:
 # ---- doing ----
 
 
-def serve(sock: socket.socket, shell: Shell, device: str) -> None:
+def serve(sock: socket.socket, shell: Shell) -> None:
     """Do what the controller says until it hangs up. A copy that a cell forked off never speaks."""
     me = os.getpid()
     while os.getpid() == me:
@@ -127,7 +127,7 @@ def serve(sock: socket.socket, shell: Shell, device: str) -> None:
                 wire.send(sock, reply)
         else:
             cases = [Case(**case) for case in order["cases"]]
-            for answer in answers(shell, order["name"], order["verb"], cases, tuple(order["closed"]), device):
+            for answer in answers(shell, order["name"], order["verb"], cases, tuple(order["closed"]), order["device"]):
                 if os.getpid() != me:
                     break
                 wire.send(sock, vars(answer))
@@ -210,7 +210,7 @@ def answers(
             return
 
 
-def become(sock: socket.socket, device: str, shell: Shell) -> None:
+def become(sock: socket.socket, shell: Shell) -> None:
     """What a freshly forked child does: quiet its streams, serve, and go without clean-up."""
     os.environ |= {"HOME": "/tmp", "IPYTHONDIR": "/tmp", "MPLCONFIGDIR": "/tmp"}
     os.closerange(3, sock.fileno())
@@ -218,5 +218,5 @@ def become(sock: socket.socket, device: str, shell: Shell) -> None:
     null = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(null, stream)
-    serve(sock, shell, device)
+    serve(sock, shell)
     os._exit(0)

@@ -53,7 +53,7 @@ def main() -> None:
                     sandbox.limit(order["limits"])
                 else:
                     sandbox.enter(order["limits"], order["device"])
-                worker.become(socket.socket(fileno=fds[0]), order["device"], shell)
+                worker.become(socket.socket(fileno=fds[0]), shell)
             finally:
                 os._exit(1)
         os.close(fds[0])

@@ -80,6 +80,7 @@ def execute(solution: NotebookNode, path: Path) -> None:
             kernel_name="python3",
             record_timing=False,
             store_widget_state=False,
+            extra_arguments=["--log-level=ERROR"],
             on_cell_start=lambda cell, cell_index: running.append(cell.id),
         )
         try:

@@ -51,8 +51,6 @@ def _dress(cell: NotebookNode, path: Path) -> tuple[str, str]:
     tags = [t for t in cell.metadata.get("tags", []) if not t.startswith(("exercise:", "written:"))]
     named = dict(t.split(":", 1) for t in cell.metadata.get("tags", []) if t.startswith(("exercise:", "written:")))
     cell.metadata = nbformat.from_dict({"tags": tags} if tags else {})
-    if cell.cell_type == "code":
-        cell.outputs, cell.execution_count = [], None
     card, check = CARD.fullmatch(cell.source.strip()), checked(cell)
     if card:
         cell.source = card_text(_find(card[1], path))

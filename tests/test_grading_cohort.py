@@ -215,6 +215,12 @@ def test_the_rebuilt_notebooks_are_valid_and_small_and_run_nothing(cohort):
             assert "<script" not in json.dumps(shown)
 
 
+def test_repairs_are_told_in_kind_words(cohort):
+    assert "It cost you nothing" in cohort.page("deleted-check")
+    assert "check cell had been deleted" in cohort.page("deleted-check")
+    assert "mending" not in cohort.page("right")
+
+
 def test_feedback_pages_stand_alone_and_run_nothing(cohort):
     for student in cohort.expected:
         page = cohort.page(student)
@@ -263,6 +269,9 @@ def test_what_a_person_gave_survives_a_second_grading(cohort):
     assert by_hand(cohort, "right") == (2.5, "Well said.", False)
     assert by_hand(cohort, "wrong") == (1.0, "Well said.", True), "a new text needs another look"
     assert (cohort.out / ".secret").read_bytes() == secret
+    assert "Well said." in cohort.page("right")
+    assert "5.5 of 6" in cohort.page("right")
+    assert "not given yet" in cohort.page("warns")
 
 
 def test_a_mended_course_is_graded_again(cohort, tmp_path):

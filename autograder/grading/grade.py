@@ -109,16 +109,18 @@ def grade(folder: Path, settings: Settings, console: Console) -> list[Graded]:
 def write(graded: list[Graded], handed: list[Handed], copies: dict[str, Template], settings: Settings) -> None:
     """The gradebook, the rebuilt notebooks and the feedback pages."""
     with Course(settings.out) as course:
-        for name in sorted({g.notebook for g in graded if g.marks}):
+        for name in sorted({g.notebook for g in graded if not g.problem}):
             solution = settings.notebooks.parent / "solutions" / f"{name}.ipynb"
             course.add_assignment(copies[name], solution if solution.exists() else None)
         for one, file in zip(graded, handed, strict=True):
-            if one.marks:
+            by_hand = None
+            if not one.problem:
                 course.add(one, copies[one.notebook], _bytes(file))
+                by_hand = course.by_hand(one)
             page = feedback_path(settings.out, one)
             page.parent.mkdir(parents=True, exist_ok=True)
             page.unlink(missing_ok=True)
-            page.write_text(feedback.page(one), "utf-8")
+            page.write_text(feedback.page(one, by_hand), "utf-8")
 
 
 def _bytes(file: Handed) -> bytes:

@@ -17,6 +17,7 @@ from nbgrader.api import Comment, Grade, Gradebook, GradeCell, Notebook, Solutio
 from autograder.grading import outputs
 from autograder.grading.cohort import Graded, Mark, Shown
 from autograder.grading.submission import Template, mark_of, source_of
+from autograder.reports.feedback import ByHand
 
 CONFIG = """c = get_config()  # noqa: F821
 c.CourseDirectory.course_id = "transformers"
@@ -92,6 +93,14 @@ class Course:
         self.book.db.commit()
         return rebuilt
 
+    def by_hand(self, graded: Graded) -> list[ByHand]:
+        """What a person has given for the written answers of a submission that was added."""
+        kept = self.book.find_submission_notebook(graded.notebook, graded.notebook, graded.student)
+        comments = {comment.cell.name: comment.comment for comment in kept.comments}
+        written = {cell.grade_id: cell.exercise for cell in graded.cells if cell.role == "written" and cell.exercise}
+        grades = {grade.cell.name: grade for grade in kept.grades}
+        return [_given(exercise, grades[mark], comments.get(mark)) for mark, exercise in written.items()]
+
     def _place(self, step: str, student: str, name: str) -> Path:
         folder = self.folder / step / student / name
         folder.mkdir(parents=True, exist_ok=True)
@@ -138,6 +147,11 @@ def _score(kept: SubmittedNotebook, graded: Graded, instructor: Template, before
         cell = comment.cell.name
         written = cell in released and cell not in marks
         comment.auto_comment = _remark(marks.get(cell), written and now.get(cell, "").strip() == released[cell])
+
+
+def _given(exercise: str, grade: Grade, comment: str | None) -> ByHand:
+    score = grade.manual_score if grade.manual_score is not None else grade.auto_score
+    return ByHand(exercise, grade.max_score, None if score is None else score + (grade.extra_credit or 0), comment)
 
 
 def _remark(mark: Mark | None, untouched: bool) -> str | None:

@@ -23,6 +23,7 @@ from autograder import book
 from autograder.plain import map_tensors, plain, tensors
 
 MAX_LISTED = 10_000
+STRAY = "the result lives on the CPU"
 
 # What fails on a pretended GPU is an answer; torch would print a traceback for it, and stderr must stay clean.
 logging.getLogger(FakeTensorMode.__module__).disabled = True
@@ -232,11 +233,17 @@ def _ask(target: Any, verb: str, case: Case, device: str) -> Answer:
     before = [x.detach().clone() for x in given]
     dice = torch.get_rng_state()
     with _surroundings(case, device, bool(given)):
-        value = VERBS[verb](target, replace(case, state=state), inputs, named)
+        try:
+            value = VERBS[verb](target, replace(case, state=state), inputs, named)
+        except Exception as error:
+            if device != "cpu" and _mismatch(error):
+                return Answer("value", device=_mismatch(error))
+            raise
         gradients = _gradients(value, leaves) if case.gradient else None
+    stray = "" if device == "cpu" or all(x.device.type != "cpu" for x in tensors(value)) else STRAY
     random = not torch.equal(dice, torch.get_rng_state())
     changed = [i for i, (x, y) in enumerate(zip(given, before, strict=True)) if not _same(x, y)]
-    return Answer("value", plain(value), gradients=gradients, changed=changed, random=random)
+    return Answer("value", plain(value), gradients=gradients, changed=changed, random=random, device=stray)
 
 
 def _same(x: torch.Tensor, y: torch.Tensor) -> bool:
@@ -255,6 +262,13 @@ def _gradients(value: Any, leaves: list[torch.Tensor]) -> list:
 
 def _weighing(x: torch.Tensor) -> torch.Tensor:
     return torch.arange(1, x.numel() + 1, device=x.device, dtype=torch.float64).cos().to(x.dtype).view(x.shape)
+
+
+def _mismatch(error: Exception) -> str:
+    """What torch says of tensors on two devices; nothing of any other exception."""
+    text = " ".join(_message(error).split())
+    of_devices = type(error).__name__ in ("RuntimeError", "FakeTensorDeviceMismatchError", "TypeError")
+    return text[:200] if of_devices and "device" in text.lower() else ""
 
 
 def warm_up() -> None:
@@ -283,11 +297,7 @@ def _ask_fake(target: Any, verb: str, case: Case) -> Answer:
                 value = VERBS[verb](target, replace(case, state=state), inputs, named)
             stray = [x for x in tensors(value) if x.device.type != "cuda"]
             if stray:
-                message = "the result lives on the CPU"
+                message = STRAY
         except Exception as error:
-            if "device" in str(error).lower() and type(error).__name__ in (
-                "RuntimeError",
-                "FakeTensorDeviceMismatchError",
-            ):
-                message = " ".join(str(error).split())[:200]
+            message = _mismatch(error)
     return Answer("value", device=message)

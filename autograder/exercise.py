@@ -89,7 +89,7 @@ class Exercise:
         return self.name.split(".")[1]
 
     def device(self, wanted: str) -> str:
-        """Where it is asked: claims are numbers, and who is given a model makes its inputs, so those stay on the CPU."""
+        """Where it is asked: claims are numbers, and who is given a model makes its inputs; both stay on the CPU."""
         return wanted if self.kind == "code" and self.ask != "models" else "cpu"
 
     @property

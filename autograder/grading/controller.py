@@ -73,8 +73,10 @@ class Zygote:
         env |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "MPLBACKEND": "agg", "PYTHONHASHSEED": "0"}
         self.home = tempfile.mkdtemp(prefix="workbook-")
         env["IPYTHONDIR"] = self.home
+        if self.device == "cpu":
+            env["CUDA_VISIBLE_DEVICES"] = ""
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "autograder.grading.zygote", str(theirs.fileno())],
+            [sys.executable, "-m", "autograder.grading.zygote", str(theirs.fileno()), self.device],
             pass_fds=[theirs.fileno()],
             env=env,
             stdin=subprocess.DEVNULL,

@@ -203,8 +203,11 @@ def answers(
         yield Answer("book", note=owner)
         return
     for case in cases:
+        if case.fake and device != "cpu":  # a real device shows what a pretended one would
+            yield Answer("value")
+            continue
         with _captured():
-            answer = ask(target, verb, case, closed, device if not case.fake else "cpu")
+            answer = ask(target, verb, case, closed, device)
         yield answer
         if answer.status in ("not attempted", "book"):
             return

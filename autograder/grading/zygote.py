@@ -29,7 +29,8 @@ def main() -> None:
         with contextlib.suppress(ImportError):
             importlib.import_module(module)
 
-    warm_up()
+    if sys.argv[2] == "cpu":
+        warm_up()  # where there is a GPU this would start CUDA, which must not be before a fork
     shell = worker.make_shell()
     gc.collect()
     gc.freeze()

@@ -6,6 +6,9 @@ import shutil
 import zipfile
 from pathlib import Path
 
+from autograder.grading import submission
+from autograder.grading.submission import Template, Unreadable
+
 ROOT = Path(__file__).resolve().parent.parent
 RELEASED = ("notebooks", "helpers", "autograder", ".ci", "pyproject.toml", "requirements.txt", "requirements-setup.txt")
 RELEASED += ("README.md", "LICENSE", "LICENSE-PROSE", "Makefile", ".gitignore")
@@ -17,11 +20,18 @@ class Unfit(Exception):
 
 
 def release(out: Path) -> Path:
-    """Write the students' bundle, without solutions, tests and keys, to a new folder. Raises Unfit."""
+    """Write the students' bundle, without solutions, tests and keys, to a new folder. Raises Unfit.
+
+    A notebook that is not what its source gives stops it: somebody may have worked in it, and it would hold answers.
+    """
+    from autograder import notebooks
+
     if out.exists():
         raise Unfit(f"{out} is there already: name a folder that is not, so that nothing is overwritten.")
     if not list((ROOT / "notebooks").glob("*.ipynb")):
         raise Unfit("There are no notebooks to release: run `workbook build` first.")
+    if notebooks.build([], check=True):
+        raise Unfit("Nothing was released, because of the above: run `workbook build` first.")
     for name in RELEASED:
         source, target = ROOT / name, out / name
         if source.is_dir():
@@ -34,12 +44,48 @@ def release(out: Path) -> Path:
     return out
 
 
-def submit(notebooks: list[Path], out: Path) -> Path:
-    """Pack notebooks into a zip, which is what is handed in. Raises Unfit."""
-    missing = [path for path in notebooks if not path.is_file()]
-    if missing or not notebooks:
-        raise Unfit(f"There is no notebook {missing[0]}." if missing else "There are no notebooks here to hand in.")
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in notebooks:
-            archive.write(path, path.name)
-    return out
+def submit(paths: list[Path], out: Path) -> dict[str, list[str]]:
+    """Pack notebooks into a zip, which is what is handed in; returns the exercises not attempted, by file.
+
+    An earlier zip of notebooks is replaced, no other file is. Raises Unfit.
+    """
+    from autograder.grading.grade import instructors, released
+
+    copies = instructors(released())
+    left = {str(path): unattempted(path, copies) for path in paths}
+    twice = [path for path in paths if [p.name for p in paths].count(path.name) > 1]
+    if twice:
+        raise Unfit(f"Two notebooks are called {twice[0].name}: hand in one of them.")
+    if out.exists() and not _holds_only_notebooks(out):
+        raise Unfit(f"{out} is there already and is no zip of notebooks: name another file with --out.")
+    part = out.with_name(f"{out.name}.part")
+    try:
+        with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in paths:
+                archive.write(path, path.name)
+        part.replace(out)
+    except OSError as error:
+        raise Unfit(f"{out} cannot be written ({error.strerror}): name another file with --out.") from None
+    return left
+
+
+def unattempted(path: Path, copies: dict[str, Template]) -> list[str]:
+    """Exercises whose answer is as it was handed out. Raises Unfit if the file is no notebook."""
+    try:
+        cells = submission.read(path.read_bytes())
+    except OSError as error:
+        raise Unfit(f"{path} cannot be read ({error.strerror}): name a notebook that is there.") from None
+    except Unreadable as problem:
+        raise Unfit(f"Nothing was packed, because of {path}. {problem}") from None
+    name = submission.notebook_for(path.name, list(copies)) or submission.notebook_of(cells, copies)
+    placed = submission.rebuild(copies[name], cells)[0] if name else []
+    answers = [cell for cell in placed if cell.role in ("answer", "written")]
+    return [c.exercise for c in answers if c.source.strip() == submission.source_of(c.template).strip()]
+
+
+def _holds_only_notebooks(path: Path) -> bool:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return all(name.endswith(".ipynb") for name in archive.namelist())
+    except (OSError, zipfile.BadZipFile):
+        return False

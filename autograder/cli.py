@@ -86,7 +86,7 @@ def _lab(options: argparse.Namespace) -> int:
     start = Path("notebooks/00_start_here.ipynb")
     if not start.exists():
         raise Refusal(f"there is no {start} here: go to the workbook's folder first.")
-    command = [sys.executable, "-m", "jupyterlab", str(start), "--LabApp.news_url="]
+    command = [sys.executable, "-m", "jupyterlab", str(start), "--LabApp.news_url=None"]  # no pop-up
     return subprocess.call(command)
 
 
@@ -106,20 +106,20 @@ def _check(options: argparse.Namespace) -> int:
     """
     from autograder.grading import cohort, grade, sandbox
     from autograder.grading.controller import Zygote
-    from autograder.grading.handed import Handed
-    from autograder.grading.submission import notebook_for
+    from autograder.grading.handed import Handed, named
 
     paths, copies = _notebooks(options), grade.instructors(grade.released())
     with Zygote(_device(options), unsafe=options.unsafe or bool(sandbox.possible())) as zygote:
         results = []
         for path in paths:
-            name = notebook_for(path.name, list(copies)) or path.stem
-            results.append(cohort.grade_one(zygote, Handed("you", name, str(path)), copies.get(name), None, "cpu"))
+            one = named(Handed("you", "", str(path)), copies)
+            results.append(cohort.grade_one(zygote, one, copies.get(one.notebook), None, zygote.device))
     if options.json:
         print(json.dumps([_plainly(graded) for graded in results], ensure_ascii=False))
     else:
         _tell(results)
-    return 0 if all(m.verdict == "right" for graded in results for m in graded.marks) else 1
+    fine = all(not graded.problem and all(m.verdict == "right" for m in graded.marks) for graded in results)
+    return 0 if fine else 1
 
 
 def _tell(results: list) -> None:
@@ -144,8 +144,11 @@ def _submit(options: argparse.Namespace) -> int:
     """Pack notebooks into one zip, which is what you hand in."""
     from autograder import bundle
 
-    packed = bundle.submit(_notebooks(options), options.out)
-    print(f"Packed {len(_notebooks(options))} notebooks into {packed}: hand in that file.")
+    paths = _notebooks(options)
+    for path, exercises in bundle.submit(paths, options.out).items():
+        if exercises:
+            print(f"Not attempted in {path}: {', '.join(exercises)}.")
+    print(f"Packed {', '.join(path.name for path in paths)} into {options.out}: hand in that file.")
     print("`workbook check` says what each answer is worth.")
     return 0
 

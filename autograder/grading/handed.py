@@ -75,11 +75,11 @@ def _of_student(student: str, files: list[Path], copies: dict[str, Template]) ->
         elif path.suffix.lower() == ".zip":
             handed += _in_zip(student, path, copies)
         elif path.suffix.lower() in (".ipynb", ".json", ""):
-            handed.append(_named(Handed(student, path.name, str(path)), copies))
+            handed.append(named(Handed(student, path.name, str(path)), copies))
     return _one_of_each(handed) or [Handed(student, "", "", problem="Nothing was handed in: there is no notebook.")]
 
 
-def _named(one: Handed, copies: dict[str, Template]) -> Handed:
+def named(one: Handed, copies: dict[str, Template]) -> Handed:
     """With the notebook that its file is named after, or else that its cells are from."""
     file = (one.member.replace("\\", "/") or one.path).rsplit("/", 1)[-1]
     name, problem = submission.notebook_for(file, list(copies)), ""
@@ -120,7 +120,7 @@ def _of_member(student: str, path: Path, member: zipfile.ZipInfo, copies: dict[s
     if stat.S_ISLNK(member.external_attr >> 16):
         words = f"{_name(member)} in {path.name} is a link, not a notebook."
         return Handed(student, _name(member), str(path), problem=words)
-    return _named(Handed(student, "", str(path), member.filename), copies)
+    return named(Handed(student, "", str(path), member.filename), copies)
 
 
 def _one_of_each(handed: list[Handed]) -> list[Handed]:

@@ -1,0 +1,156 @@
+"""The commands as people use them: sentences, files and exit codes."""
+
+import json
+import zipfile
+
+import papers
+import pytest
+
+from autograder import bundle, cli, demo
+from autograder.grading import grade
+from autograder.grading.cohort import Graded
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A folder with one notebook of the course's, in which the small course of `papers` was handed out."""
+    (tmp_path / "released").mkdir()
+    (tmp_path / "released" / "02_masks.ipynb").write_text(json.dumps(papers.released()))
+    (tmp_path / "notebooks").mkdir()
+    (tmp_path / "notebooks" / "02_masks.ipynb").write_text(json.dumps(papers.student()[0]))
+    monkeypatch.setattr(grade, "released", lambda: tmp_path / "released")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def workbook(capsys, *arguments):
+    """Exit code, what was said, and what was refused."""
+    code = cli.main([str(a) for a in arguments])
+    said, refused = capsys.readouterr()
+    assert "Traceback" not in said + refused
+    return code, said, refused
+
+
+# ---- submit ----
+
+
+def test_submit_packs_and_says_what_is_not_attempted(here, capsys):
+    code, said, _ = workbook(capsys, "submit")
+    assert code == 0
+    assert "masks.padding, masks.why" in said
+    assert "masks.causal" not in said
+    assert zipfile.ZipFile(here / "submission.zip").namelist() == ["02_masks.ipynb"]
+
+
+def test_submit_replaces_its_own_zip_and_nothing_else(here, capsys):
+    (here / "thesis.txt").write_text("years of work")
+    assert workbook(capsys, "submit")[0] == workbook(capsys, "submit")[0] == 0
+    code, _, refused = workbook(capsys, "submit", "--out", "thesis.txt")
+    assert code == 2
+    assert "--out" in refused
+    assert (here / "thesis.txt").read_text() == "years of work"
+
+
+def test_submit_packs_no_broken_notebook(here, capsys):
+    (here / "notebooks" / "02_masks.ipynb").write_bytes(json.dumps(papers.released()).encode()[:500])
+    code, _, refused = workbook(capsys, "submit")
+    assert code == 2
+    assert "breaks off" in refused
+    assert not (here / "submission.zip").exists()
+
+
+@pytest.mark.parametrize("name", ["submit", "check"])
+def test_without_notebooks_there_is_a_sentence(here, capsys, name):
+    (here / "notebooks" / "02_masks.ipynb").unlink()
+    code, _, refused = workbook(capsys, name)
+    assert code == 2
+    assert "notebook" in refused
+
+
+# ---- check ----
+
+
+def test_check_says_what_each_answer_is_worth(here, capsys):
+    code, said, _ = workbook(capsys, "check", "--unsafe", "--json")
+    assert code == 1
+    (found,) = json.loads(said)
+    assert {m["exercise"]: m["score"] for m in found["marks"]} == {"masks.causal": 2.0, "masks.padding": 0.0}
+
+
+def test_check_of_a_broken_file_is_no_success(here, capsys):
+    (here / "notebooks" / "02_masks.ipynb").write_text("")
+    code, said, _ = workbook(capsys, "check", "--unsafe")
+    assert code == 1
+    assert "empty" in said
+
+
+# ---- grade, release, demo ----
+
+
+@pytest.mark.parametrize("what", ["nowhere", "empty", "damaged.zip"])
+def test_grade_refuses_in_a_sentence(here, capsys, what):
+    (here / "empty").mkdir()
+    (here / "damaged.zip").write_bytes(b"PK\x03\x04")
+    code, _, refused = workbook(capsys, "grade", what)
+    assert code == 2
+    assert what in refused
+    assert refused.strip().endswith(".")
+
+
+def test_a_whole_cohort_in_a_zip_is_collected(here):
+    from autograder.grading.handed import collect
+
+    copies = grade.instructors(here / "released")
+    data = json.dumps(papers.student()[0])
+    with zipfile.ZipFile(here / "all.zip", "w") as archive:
+        for name in ("class/ann/02_masks.ipynb", "class/bob/02 (2).ipynb", "class/bob/__MACOSX/02_masks.ipynb"):
+            archive.writestr(name, data)
+    assert [(h.student, h.notebook, h.problem) for h in collect(here / "all.zip", copies)] == [
+        ("ann", "02_masks", ""),
+        ("bob", "02_masks", ""),
+    ]
+
+
+def test_nothing_in_a_zip_is_lost_without_a_word(here):
+    from autograder.grading.handed import collect
+
+    with zipfile.ZipFile(here / "all.zip", "w") as archive:
+        archive.writestr("02_masks.ipynb", json.dumps(papers.released()))
+        archive.writestr("../02_masks.ipynb", json.dumps(papers.released()))
+    found = collect(here / "all.zip", grade.instructors(here / "released"))
+    assert found
+    assert all("no student's folder" in h.problem or "second file" in h.problem for h in found)
+
+
+def test_of_two_files_for_one_notebook_one_is_graded_and_both_are_named(here):
+    from autograder.grading.handed import collect
+
+    for name in ("02_masks.ipynb", "02_masks (1).ipynb"):
+        (here / "in" / "ann").mkdir(parents=True, exist_ok=True)
+        (here / "in" / "ann" / name).write_text(json.dumps(papers.released()))
+    good, other = sorted(collect(here / "in", grade.instructors(here / "released")), key=lambda h: h.problem)
+    assert good.problem == ""
+    assert "02_masks (1).ipynb" in good.path + other.problem
+    assert "second file" in other.problem
+
+
+def test_a_release_holds_no_solutions_and_overwrites_nothing(tmp_path):
+    out = bundle.release(tmp_path / "bundle")
+    held = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
+    assert {"notebooks/02_masks.ipynb", "helpers/masks.py", "autograder/cli.py", "Makefile", "LICENSE"} <= held
+    assert not [name for name in held if name.startswith(("solutions", "tests")) or "secret" in name]
+    for name in held:
+        if name.endswith(".ipynb"):
+            assert "BEGIN SOLUTION" not in (out / name).read_text("utf-8")
+    with pytest.raises(bundle.Unfit):
+        bundle.release(out)
+
+
+def test_the_demo_is_a_cohort_with_every_kind_of_trouble():
+    assert len(demo.WRONG) >= 12
+    assert len(demo.BROKEN) == 3
+
+
+def test_an_unreadable_submission_has_a_place_for_its_page(tmp_path):
+    path = grade.feedback_path(tmp_path, Graded("ann", "../../x (1).zip", "", problem="No."))
+    assert path.resolve().is_relative_to(tmp_path / "feedback" / "ann")

@@ -204,6 +204,20 @@ def test_the_gradebook_holds_every_score(cohort):
     assert waiting == set(found), "written answers wait for a person"
 
 
+def test_formgrader_lists_every_submission(cohort, monkeypatch):
+    from nbgrader.apps import NbGraderAPI
+    from nbgrader.coursedir import CourseDirectory
+    from traitlets.config import Config, PyFileConfigLoader
+
+    config = Config(PyFileConfigLoader("nbgrader_config.py", str(cohort.out)).load_config())
+    config.CourseDirectory.root = str(cohort.out)
+    monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
+    listed = NbGraderAPI(CourseDirectory(config=config), config=config).get_submissions("02_masks")
+    assert {s["student"] for s in listed if s["autograded"] and s["submitted"]} == {
+        s for s, due in cohort.expected.items() if due is not None
+    }
+
+
 def test_the_rebuilt_notebooks_are_valid_and_small_and_run_nothing(cohort):
     import nbformat
 

@@ -102,3 +102,9 @@ def test_a_worker_has_no_capability_and_cannot_get_one(zygote):
 def test_two_workers_do_not_see_each_others_files(zygote):
     play(zygote, [Run("open('/tmp/mine', 'w').write('x')")])
     assert "[]" in look(zygote, "__import__('os').listdir('/tmp')")
+
+
+def test_gradients_flow_in_every_worker(zygote):
+    """torch's thread pool breaks when a fork of a fork runs its handlers twice: honest cells then died by chance."""
+    source = "import torch\nx = torch.ones(3, 4, requires_grad=True)\n(x.softmax(-1) ** 2).sum().backward()"
+    assert [play(zygote, [Run(source)]).errors[0] for _ in range(20)] == [""] * 20

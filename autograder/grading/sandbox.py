@@ -21,6 +21,7 @@ MS_BIND, MS_REC, MS_PRIVATE = 4096, 16384, 1 << 18
 MNT_DETACH = 2
 PR_SET_PDEATHSIG, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 24, 38
 PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
+CLONE = {"x86_64": 56, "aarch64": 220}
 CAPSET = {"x86_64": 126, "aarch64": 91}
 NOBODY = 1_900_000_000  # from here on no user, file or service has a number; each worker has its own
 
@@ -93,7 +94,7 @@ def enter(limits: dict, device: str = "cpu") -> None:
     _do(libc.unshare(flags if root else flags | NEWUSER), "unshare")
     if not root:
         _map_user(uid, gid)
-    child = os.fork()
+    child = _fork_again()
     if child:
         _wait(child)
     _new_root(limits["disk_bytes"], device)
@@ -107,6 +108,19 @@ def _map_user(uid: int, gid: int) -> None:
     Path("/proc/self/setgroups").write_text("deny")
     Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
     Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
+
+
+def _fork_again() -> int:
+    """`os.fork` without the handlers of C libraries: torch's thread pool breaks if they run twice in a row."""
+    python = ctypes.pythonapi
+    python.PyOS_BeforeFork()
+    child = ctypes.PyDLL(None).syscall(CLONE[os.uname().machine], signal.SIGCHLD, 0, 0, 0, 0)
+    if child == 0:
+        python.PyOS_AfterFork_Child()
+    else:
+        python.PyOS_AfterFork_Parent()
+        _do(min(child, 0), "clone")
+    return child
 
 
 def _wait(child: int) -> None:

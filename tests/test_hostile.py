@@ -108,3 +108,16 @@ def test_gradients_flow_in_every_worker(zygote):
     """torch's thread pool breaks when a fork of a fork runs its handlers twice: honest cells then died by chance."""
     source = "import torch\nx = torch.ones(3, 4, requires_grad=True)\n(x.softmax(-1) ** 2).sum().backward()"
     assert [play(zygote, [Run(source)]).errors[0] for _ in range(20)] == [""] * 20
+
+
+def test_a_file_where_the_instructor_stands_is_neither_imported_nor_seen(tmp_path, monkeypatch):
+    why = sandbox.possible()
+    if why:
+        pytest.skip(f"no namespaces on this system: {why}")
+    for name in ("matplotlib", "decorator", "helpers"):
+        (tmp_path / f"{name}.py").write_text("from pathlib import Path\nPath(__file__).with_suffix('.ran').touch()\n")
+    monkeypatch.chdir(tmp_path)
+    with Zygote() as made:
+        assert str(tmp_path) not in look(made, "__import__('sys').path")
+        assert verdict(made, hostile.HONEST).verdict == "right"
+    assert not list(tmp_path.glob("*.ran")), "a student's file ran out of the cage"

@@ -79,6 +79,9 @@ class Zygote:
             [sys.executable, "-m", "autograder.grading.zygote", str(theirs.fileno()), self.device],
             pass_fds=[theirs.fileno()],
             env=env,
+            # `-m` puts this folder on the path. From where the instructor stands, a student's torch.py would be
+            # imported out of the cage, and the course's folder be readable within.
+            cwd=Path(__file__).resolve().parents[2],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

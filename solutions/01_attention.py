@@ -321,28 +321,28 @@ print("head 0, only view: ", x.view(1, 2, 2, 2)[0, 0].tolist())
 
 # %% tags=["exercise:attention.MultiHeadAttention"]
 class MultiHeadAttention(nn.Module):
-    """forward(x (B, Tq, D), memory=None (B, Tk, D), mask=None) → (B, Tq, D); x asks, memory or x itself answers."""
+    """n_heads heads side by side; its weights are q_proj, k_proj, v_proj and out_proj, linear with biases."""
 
-    ### BEGIN SOLUTION
     def __init__(self, d_model, n_heads):
         super().__init__()
+        ### BEGIN SOLUTION
         self.n_heads = n_heads
         self.q_proj, self.k_proj = nn.Linear(d_model, d_model), nn.Linear(d_model, d_model)
         self.v_proj, self.out_proj = nn.Linear(d_model, d_model), nn.Linear(d_model, d_model)
-
-    def cut(self, x):
-        return x.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)  # (B, H, T, K)
+        ### END SOLUTION
 
     def forward(self, x, memory=None, mask=None):
+        """x (B, Tq, D) asks, memory (B, Tk, D) or x itself answers → (B, Tq, D)."""
+        ### BEGIN SOLUTION
         source = x if memory is None else memory
-        asks, offers, says = self.cut(self.q_proj(x)), self.cut(self.k_proj(source)), self.cut(self.v_proj(source))
+        projected = self.q_proj(x), self.k_proj(source), self.v_proj(source)  # (B, T, D) each
+        asks, offers, says = (p.unflatten(-1, (self.n_heads, -1)).transpose(1, 2) for p in projected)  # (B, H, T, K)
         fit = asks @ offers.mT / math.sqrt(asks.shape[-1])  # (B, H, Tq, Tk)
         if mask is not None:
             fit = fit.masked_fill(~mask, -math.inf) if mask.dtype == torch.bool else fit + mask
         heard = fit.softmax(-1) @ says  # (B, H, Tq, K)
         return self.out_proj(heard.transpose(1, 2).flatten(2))  # (B, Tq, D)
-
-    ### END SOLUTION
+        ### END SOLUTION
 
 
 # %%

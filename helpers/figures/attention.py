@@ -73,7 +73,8 @@ def dot_or_additive(n: int = 128, d_hidden: int = 64) -> None:
         figure, axes = pyplot.subplots(1, 2, figsize=(9, 3.2))
         for (name, line), marker in zip(times.items(), "os", strict=True):
             axes[0].plot(WIDTHS[2:], line, marker=marker, label=name)
-        axes[0].set(xscale="log", yscale="log", xlabel="d_k", ylabel="milliseconds", title=f"time, n = {n}")
+        axes[0].set_xscale("log", base=2)
+        axes[0].set(yscale="log", xlabel="d_k", ylabel="milliseconds", title=f"time, n = {n}")
         axes[0].legend(labelcolor=GREY)
         axes[1].plot(lengths, [4 * m * m / 2**20 for m in lengths], marker="o")
         axes[1].plot(lengths, [4 * m * m * d_hidden / 2**20 for m in lengths], marker="s")

@@ -111,11 +111,45 @@ def _module(target: Callable, case: Case, inputs: tuple, named: dict) -> Any:
     return torch.func.functional_call(module, moved, inputs, named)
 
 
+def _assembled(target: Callable, case: Case, inputs: tuple, named: dict) -> Any:
+    """Lists of weights become models on the meta device."""
+    return target(*[assemble(x) for x in inputs], **named)
+
+
+def assemble(weights: list[tuple]) -> nn.Module:
+    """A model of weights alone, on the meta device: rows of (path, shape, "trainable", "frozen" or "buffer").
+
+    Or (path, path of an earlier row, "shared"), for one weight in two places.
+    """
+    root = nn.Module()
+    for path, shape, kind in weights:
+        *layers, name = path.split(".")
+        place = root
+        for layer in layers:
+            if layer not in dict(place.named_children()):
+                place.add_module(layer, nn.Module())
+            place = place.get_submodule(layer)
+        if kind == "shared":
+            place.register_parameter(name, root.get_parameter(shape))
+        elif kind == "buffer":
+            place.register_buffer(name, torch.empty(shape, device="meta"))
+        else:
+            weight = nn.Parameter(torch.empty(shape, device="meta"), requires_grad=kind == "trainable")
+            place.register_parameter(name, weight)
+    return root
+
+
 def _listing(target: Callable, case: Case, inputs: tuple, named: dict) -> Any:
     return list(islice(iter(target(*inputs, **named)), MAX_LISTED))
 
 
-VERBS: dict[str, Callable] = {"call": _call, "models": _models, "module": _module, "listing": _listing}
+VERBS: dict[str, Callable] = {
+    "call": _call,
+    "models": _models,
+    "assembled": _assembled,
+    "module": _module,
+    "listing": _listing,
+}
 
 
 def _build(target: Callable, case: Case, inputs: tuple) -> nn.Module:

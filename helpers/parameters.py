@@ -48,15 +48,16 @@ def decoder_layer(d_model: int, d_ff: int, n_heads: int) -> int:
 
 def language_model(vocab_size: int, d_model: int, d_ff: int, n_layers: int, n_heads: int) -> int:
     """Embedding, encoder and an untied head with bias; fixed positions and no norm at the end."""
-    return _body(vocab_size, d_model, d_ff, n_layers, n_heads) + d_model * vocab_size + vocab_size
+    return body(vocab_size, d_model, d_ff, n_layers, n_heads) + d_model * vocab_size + vocab_size
 
 
 def classifier(vocab_size: int, d_model: int, d_ff: int, n_layers: int, n_classes: int, n_heads: int) -> int:
     """The same body under a head with bias for n_classes."""
-    return _body(vocab_size, d_model, d_ff, n_layers, n_heads) + d_model * n_classes + n_classes
+    return body(vocab_size, d_model, d_ff, n_layers, n_heads) + d_model * n_classes + n_classes
 
 
-def _body(vocab_size: int, d_model: int, d_ff: int, n_layers: int, n_heads: int) -> int:
+def body(vocab_size: int, d_model: int, d_ff: int, n_layers: int, n_heads: int) -> int:
+    """What a language model and a classifier share: all but the head."""
     return embedding(vocab_size, d_model) + n_layers * encoder_layer(d_model, d_ff, n_heads)
 
 

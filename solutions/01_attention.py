@@ -39,8 +39,8 @@ from helpers.widgets.attention import attention_explorer
 # %% [markdown]
 # ## 1 · A question meets all keys
 #
-# Each token sends out a **query** $q$, and every token offers a **key** $k$. How well they fit is their dot product. For
-# all pairs at once that is one matrix product, and it is divided by $\sqrt{d_k}$, the root of the vectors' length
+# Each token sends out a **query** $q$, and every token offers a **key** $k$. How well they fit is their dot product.
+# For all pairs at once that is one matrix product, and it is divided by $\sqrt{d_k}$, the root of the vectors' length
 # (Vaswani et al. 2017, §3.2.1, equation 1):
 #
 # $$\text{scores} = \frac{q\,k^\top}{\sqrt{d_k}}$$
@@ -104,9 +104,9 @@ figures.saturation()
 # %% [markdown]
 # ## 3 · From scores to answers
 #
-# A softmax over the **keys** turns each row of scores into weights that add up to 1, and the output is the weighted mean
-# of the **values** $v$. A mask says where one may not look; the next notebook is all about masks. Here two kinds must
-# work: boolean, where True *may* look, and additive, 0 or $-\infty$, which is added to the scores.
+# A softmax over the **keys** turns each row of scores into weights that add up to 1, and the output is the weighted
+# mean of the **values** $v$. A mask says where one may not look; the next notebook is all about masks. Here two kinds
+# must work: boolean, where True *may* look, and additive, 0 or $-\infty$, which is added to the scores.
 
 # %% [markdown]
 # {{card attention.attend}}
@@ -128,8 +128,8 @@ def attend(q, k, v, mask=None):
 check("attention.attend", attend)
 
 # %% [markdown]
-# Play with it. Four heads were built by hand so that each does one thing. Type a sentence of your own, hover over a word,
-# and turn the sharpness down to see every head become a mean.
+# Play with it. Four heads were built by hand so that each does one thing. Type a sentence of your own, hover over a
+# word, and turn the sharpness down to see every head become a mean.
 
 # %% tags=["explore", "nbval-ignore-output"]
 attention_explorer()
@@ -138,8 +138,8 @@ attention_explorer()
 # ## 4 · Who asks and who answers
 #
 # "The attention of $y$ over $x$": does $y$ look at $x$, or is it looked at? The phrase is used both ways, and answer
-# sheets get it wrong. So say instead **who asks**. Whoever asks gives the queries; whoever is looked at gives keys *and*
-# values. The shape of the map tells which is which, and so do gradients.
+# sheets get it wrong. So say instead **who asks**. Whoever asks gives the queries; whoever is looked at gives keys
+# *and* values. The shape of the map tells which is which, and so do gradients.
 
 # %% tags=["explore"]
 figures.roles()
@@ -218,8 +218,8 @@ for kind, left in figures.gradient_left().items():
     print(f"{kind:<16}", "   ".join(f"d_k = {d}: {g:.3f}" for d, g in zip((4, 64, 512), left, strict=True)))
 
 # %% [markdown]
-# Additive scores do *better* than unscaled dot products at large $d_k$, as the paper says (Vaswani et al. 2017, §3.2.1),
-# and the root closes the gap. What is left is the hardware: a dot product is one matrix product. So count.
+# Additive scores do *better* than unscaled dot products at large $d_k$, as the paper says (Vaswani et al. 2017,
+# §3.2.1), and the root closes the gap. What is left is the hardware: a dot product is one matrix product. So count.
 
 # %% [markdown]
 # {{card attention.dot_cost}}
@@ -267,8 +267,8 @@ figures.dot_or_additive()
 # ## 6 · Many heads
 #
 # One softmax gives each query *one* set of weights. **Heads** give it several: the features are cut into `n_heads`
-# slices of $d_k = d_\text{model} / h$, and each slice attends for itself (Vaswani et al. 2017, §3.2.2). First the cutting,
-# which hides the most popular bug of all.
+# slices of $d_k = d_\text{model} / h$, and each slice attends for itself (Vaswani et al. 2017, §3.2.2). First the
+# cutting, which hides the most popular bug of all.
 
 # %% [markdown]
 # {{card attention.split_heads}}
@@ -409,15 +409,15 @@ check("attention.two_patterns", two_patterns)
 figures.patterns()
 
 # %% [markdown]
-# Heads in trained models have such habits too: some look at the token before, some at the first token or at a separator,
-# some at the object of a verb (Clark et al. 2019, §3). And many can be taken out afterwards at little loss (Michel et al.
-# 2019, §3).
+# Heads in trained models have such habits too: some look at the token before, some at the first token or at a
+# separator, some at the object of a verb (Clark et al. 2019, §3). And many can be taken out afterwards at little loss
+# (Michel et al. 2019, §3).
 #
 # ## 9 · How far a layer hears
 #
-# Replace the softmax by an argmax, so that each head copies the value of *one* token. From how many inputs can a value
-# then reach a node, after several layers, if the choices are held fixed? Draw the tree: one head, two heads, and with the
-# residual path, which brings a token's own value along.
+# Replace the softmax by an argmax, so that each head copies the value of *one* token. From how many inputs can a
+# value then reach a node, after several layers, if the choices are held fixed? Draw the tree: one head, two heads,
+# and with the residual path, which brings a token's own value along.
 
 # %% [markdown]
 # {{card attention.receptive_field}}
@@ -464,10 +464,12 @@ figures.reach()
 #    softmax and its gradient vanishes; dividing by $d_k$ makes them so narrow that all keys get nearly the same weight.
 # 2. In self-attention queries, keys and values come from the same tokens; a decoder that attends to an encoder takes
 #    queries from its own state, keys and values from the encoder. Both can look at every position, unless masked.
-# 3. Hardware: one matrix product and $n^2$ numbers, where additive scores need $n^2 d_\text{hidden}$ on the way. Additive
-#    scores are differentiable, and better than *unscaled* dot products at large $d_k$; the root closes that gap.
+# 3. Hardware: one matrix product and $n^2$ numbers, where additive scores need $n^2 d_\text{hidden}$ on the way.
+#    Additive scores are differentiable, and better than *unscaled* dot products at large $d_k$; the root closes that
+#    gap.
 # 4. Heads cost the same FLOPs and $h$ times the memory for weights; they bring several places to look at in one layer.
-# 5. The token before and the first token: a single softmax has one set of weights for each query and would blur the two.
+# 5. The token before and the first token: a single softmax has one set of weights for each query and would blur the
+#    two.
 # ### END SOLUTION
 
 # %% [markdown]

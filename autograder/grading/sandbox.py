@@ -136,11 +136,13 @@ def _new_root(disk_bytes: int, device: str) -> None:
     _mount("none", "/", None, MS_REC | MS_PRIVATE)
     # The parent folders are made here, so a home that others cannot read hides nothing that is bound below it.
     new = "/tmp"
+    seen = readable() + (["/sys"] if device != "cpu" else [])
+    devices = ("null", "zero", "random", "urandom", *(_gpu_devices() if device != "cpu" else ()))
+    # Opened before anything is mounted over /tmp, where the project itself may lie.
+    sources = [_Source(path) for path in seen] + [_Source(f"/dev/{name}", writable=True) for name in devices]
     _mount("tmpfs", new, "tmpfs", MS_NOSUID | MS_NODEV, f"size={disk_bytes},nr_inodes=10000,mode=755")
-    for path in readable() + (["/sys"] if device != "cpu" else []):
-        _bind(path, new)
-    for name in ("null", "zero", "random", "urandom", *(_gpu_devices() if device != "cpu" else ())):
-        _bind(f"/dev/{name}", new, writable=True)
+    for source in sources:
+        source.bind(new)
     for folder, mode in (("proc", 0o755), ("tmp", 0o1777), ("dev/shm", 0o1777), ("old", 0o700)):
         os.makedirs(f"{new}/{folder}", exist_ok=True)
         os.chmod(f"{new}/{folder}", mode)
@@ -153,22 +155,29 @@ def _new_root(disk_bytes: int, device: str) -> None:
     os.chdir("/tmp")
 
 
-def _bind(path: str, new: str, writable: bool = False) -> None:
-    if not os.path.exists(path):
-        return
-    target = new + path
-    if os.path.islink(path) and not os.path.lexists(target):
+class _Source:
+    """A file, folder or link of the old root, to be shown at the same place in the new one."""
+
+    def __init__(self, path: str, writable: bool = False) -> None:
+        self.path, self.writable = path, writable
+        self.link = os.readlink(path) if os.path.islink(path) else ""
+        self.fd = os.open(path, os.O_PATH) if os.path.exists(path) and not self.link else -1
+        self.folder = os.path.isdir(path)
+
+    def bind(self, new: str) -> None:
+        target = new + self.path
+        if os.path.lexists(target) and self.link:
+            return
         os.makedirs(os.path.dirname(target), exist_ok=True)
-        os.symlink(os.readlink(path), target)
-        return
-    if os.path.isdir(path):
-        os.makedirs(target, exist_ok=True)
-    else:
-        os.makedirs(os.path.dirname(target), exist_ok=True)
-        Path(target).touch()
-    _mount(path, target, None, MS_BIND)
-    if not writable:
-        _mount("none", target, None, MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV)
+        if self.link:
+            os.symlink(self.link, target)
+        if self.fd < 0:
+            return
+        os.makedirs(target, exist_ok=True) if self.folder else Path(target).touch()
+        _mount(f"/proc/self/fd/{self.fd}", target, None, MS_BIND)
+        os.close(self.fd)
+        if not self.writable:
+            _mount("none", target, None, MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV)
 
 
 def _gpu_devices() -> list[str]:

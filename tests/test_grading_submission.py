@@ -1,14 +1,19 @@
 """Files that students hand in: broken ones get a sentence, mended ones their answers, and no file is believed."""
 
 import json
+import os
+import re
 import tracemalloc
 
 import papers
 import pytest
+from nbconvert.filters.markdown import markdown2html
 from papers import ANSWER, INSTRUCTOR, STUB, as_format_3, released, student
 
+from autograder.grading import outputs
 from autograder.grading.cohort import steps
 from autograder.grading.controller import Ask, Run
+from autograder.grading.handed import collect
 from autograder.grading.submission import (
     MAX_CELLS,
     MAX_FILE,
@@ -240,3 +245,40 @@ def test_a_file_of_any_name_is_known_by_its_cells():
     assert notebook_of(read(WHOLE), known) == "02_masks"
     assert notebook_of(read(json.dumps(as_format_3(student()[0])).encode()), known) == "02_masks"
     assert notebook_of(read(b'{"cells": [{"cell_type": "code", "source": "x = 1"}]}'), known) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[a](javascript:alert(1))",
+        "[a]( <javascript:alert(1)>)",
+        "[a](\n javascript:alert(1))",
+        "[a](&#106;avascript:alert(1))",
+        "[a](&Tab;java&Tab;script:alert(1))",
+        "[a](data:text/html,x)",
+        "![a](javascript:alert(1))",
+        "[a\\](javascript:alert(1))",
+        "[a][b]\n\n[b]: javascript:alert(1)",
+        "[a][b]\n\n[b]:\n  javascript:alert(1)",
+        "[b]\n\n> [b]:\n> javascript:alert(1)",
+        "<javascript:alert(1)>",
+        "<a href='javascript:alert(1)'>a</a>",
+        "$\\href{javascript:alert(1)}{x}$",
+    ],
+)
+def test_a_students_markdown_leads_nowhere_but_to_the_web(text):
+    page = markdown2html(outputs.harmless(text))
+    assert not re.search(r"<\w[^>]*(?:href|src)\s*=|\\href", page), page
+    assert 'href="https://x.org"' in markdown2html(outputs.harmless("[a](https://x.org)"))
+
+
+def test_what_is_no_file_is_never_opened(tmp_path):
+    for student_ in ("pipe", "zip"):
+        (tmp_path / student_).mkdir()
+    os.mkfifo(tmp_path / "pipe" / "02_masks.ipynb")
+    os.mkfifo(tmp_path / "zip" / "all.zip")
+    os.mkfifo(tmp_path / "top.zip")
+    (tmp_path / "linked").symlink_to(tmp_path / "pipe")
+    found = {one.student: one.problem for one in collect(tmp_path, {})}
+    assert all("is a pipe" in found[name] for name in ("pipe", "zip", "top"))
+    assert "is a link" in found["linked"]

@@ -180,7 +180,7 @@ def notebook(graded: Graded, instructor: Template) -> dict:
     for number, shown in enumerate(graded.cells):
         template = given.get(shown.grade_id)
         cell = deepcopy(template) if template else {"metadata": {}, "id": f"own-{number}"}
-        theirs = shown.kind == "markdown" and shown.role in ("written", "own")
+        theirs = shown.kind != "code" and shown.role in ("written", "own")
         cell |= {"cell_type": shown.kind, "source": outputs.harmless(shown.source) if theirs else shown.source}
         if shown.kind == "code":
             cell |= {"outputs": _outputs(shown, marks), "execution_count": None}

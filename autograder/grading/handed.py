@@ -37,6 +37,8 @@ def collect(place: Path, copies: dict[str, Template]) -> list[Handed]:
             continue
         if entry.is_dir() and not entry.is_symlink():
             files.setdefault(entry.name, []).extend(_files(entry))
+        elif entry.is_symlink() and entry.is_dir():
+            files.setdefault(entry.name, []).append(entry)
         elif entry.suffix.lower() == ".zip":
             files.setdefault(entry.stem, []).append(entry)
     return [one for student, own in files.items() for one in _of_student(student, own, copies)]
@@ -71,6 +73,9 @@ def _of_student(student: str, files: list[Path], copies: dict[str, Template]) ->
     for path in files:
         if path.is_symlink():
             words = f"{path.name} is a link, which is not followed."
+            handed.append(Handed(student, path.name, str(path), problem=words))
+        elif not path.is_file():  # to open a named pipe is to wait for ever
+            words = f"{path.name} is a pipe or a device, not a notebook."
             handed.append(Handed(student, path.name, str(path), problem=words))
         elif path.suffix.lower() == ".zip":
             handed += _in_zip(student, path, copies)

@@ -1,6 +1,8 @@
 """What hostile submissions get: their honest score, a sentence, and nothing of anybody else's."""
 
+import ctypes
 import os
+import platform
 import subprocess
 import time
 
@@ -121,3 +123,19 @@ def test_a_file_where_the_instructor_stands_is_neither_imported_nor_seen(tmp_pat
         assert str(tmp_path) not in look(made, "__import__('sys').path")
         assert verdict(made, hostile.HONEST).verdict == "right"
     assert not list(tmp_path.glob("*.ran")), "a student's file ran out of the cage"
+
+
+def test_a_worker_is_the_first_to_go_where_memory_runs_out(zygote):
+    assert "1000" in look(zygote, "open('/proc/self/oom_score_adj').read()")
+
+
+def test_a_worker_cannot_read_the_instructors_keys():
+    add_key, keyctl = {"x86_64": (248, 250), "aarch64": (217, 219)}[platform.machine()]
+    libc = ctypes.CDLL(None)
+    if sandbox.possible() or libc.syscall(keyctl, 1, None, 0, 0, 0) < 0:
+        pytest.skip("no namespaces or no kernel keyrings on this system")
+    key = libc.syscall(add_key, b"user", b"workbook-test", b"PLANTED", 7, -3)
+    read = f"__import__('ctypes').CDLL(None).syscall({keyctl}, 11, {key}, None, 0, 0)"
+    assert libc.syscall(keyctl, 11, key, None, 0, 0) == 7
+    with Zygote() as made:
+        assert '"-1\\n"' in look(made, read)

@@ -48,6 +48,7 @@ def main() -> None:
             try:
                 control.close()
                 sandbox.die_with_parent()
+                sandbox.first_to_go()
                 os.setsid()
                 if order["unsafe"]:
                     os.chdir(order["folder"])

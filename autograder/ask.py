@@ -103,12 +103,16 @@ def _models(target: Callable, case: Case, inputs: tuple, named: dict) -> Any:
 
 def _module(target: Callable, case: Case, inputs: tuple, named: dict) -> Any:
     module = _build(target, case, inputs)
-    if not case.fake:
+    weights = dict(module.named_parameters())
+    if case.fake:
+        # A module cannot be moved to a pretended device, but it can be called with weights and buffers that live there.
+        weights |= dict(module.named_buffers())
+        weights = {name: torch.empty(x.shape, dtype=x.dtype, device="cuda") for name, x in weights.items()}
+    elif case.gradient:  # called with the weights of the case themselves, whose gradients are asked for
+        weights = {name: case.state[name] for name in weights}
+    else:
         return module(*inputs, **named)
-    # A module cannot be moved to a pretended device, but it can be called with weights and buffers that live there.
-    moved = {**dict(module.named_parameters()), **dict(module.named_buffers())}
-    moved = {name: torch.empty_like(x, device="cuda") for name, x in moved.items()}
-    return torch.func.functional_call(module, moved, inputs, named)
+    return torch.func.functional_call(module, weights, inputs, named)
 
 
 def _assembled(target: Callable, case: Case, inputs: tuple, named: dict) -> Any:
@@ -159,16 +163,17 @@ def _build(target: Callable, case: Case, inputs: tuple) -> nn.Module:
         unset_fake_temporarily() if case.fake else contextlib.nullcontext(),
     ):
         module = target(*case.init)
-    if not isinstance(module, nn.Module):
-        raise Misnamed(f"it makes a {type(module).__name__}, not a torch.nn.Module")
+        if not isinstance(module, nn.Module):
+            raise Misnamed(f"it makes a {type(module).__name__}, not a torch.nn.Module")
+        held = module.state_dict()
     state = case.state or {}
     own = dict(module.named_parameters())
-    missing, extra = sorted(set(state) - set(module.state_dict())), sorted(set(own) - set(state))
+    missing, extra = sorted(set(state) - set(held)), sorted(set(own) - set(state))
     if missing:
         raise Misnamed(f"it has no weight named {', '.join(missing[:4])}{_instead(extra)}")
     if extra:
         raise Misnamed(f"it has weights that the exercise does not name: {', '.join(extra[:4])}")
-    for name, tensor in module.state_dict().items():
+    for name, tensor in held.items():
         if name in state and tensor.shape != state[name].shape:
             wanted, found = tuple(state[name].shape), tuple(tensor.shape)
             raise Misnamed(f"its {name} has shape {found} where {wanted} is needed")

@@ -852,7 +852,7 @@ class Count:
         mistake(
             "shared weights twice",
             lambda model: _split(w for _, w in model.named_parameters(remove_duplicate=False)),
-            "You count a shared weight in each layer that uses it: it is one tensor, `model.parameters()` gives it once.",
+            "You count a shared weight in each layer that has it: it is one tensor, which `parameters()` gives once.",
         ),
         mistake(
             "buffers counted",

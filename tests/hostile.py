@@ -29,6 +29,30 @@ KINDS: dict[str, list[tuple[str, str]]] = {
             NOT_OWN,
         ),
     ],
+    "the book, copied at run time": [
+        (
+            "import importlib.util as u\np = __import__('hel' + 'pers').__path__[0] + '/masks.py'\n"
+            "s = u.spec_from_file_location('mine', p)\nm = u.module_from_spec(s)\ns.loader.exec_module(m)\n"
+            "def causal(n): return m.causal(n)\n",
+            NOT_OWN,
+        ),
+        (
+            "import sys, importlib\nname = 'hel' + 'pers.masks'\ndel sys.modules[name]\n"
+            "f = vars(importlib.import_module(name))['cau' + 'sal']\ndel sys.modules[name]\ndef causal(n): return f(n)\n",
+            NOT_OWN,
+        ),
+        (
+            "import inspect, sys\nnames = {}\n"
+            "exec(inspect.getsource(sys.modules['hel' + 'pers.masks']).replace('from __future__', '#'), names)\n"
+            "def causal(n): return names['causal'](n)\n",
+            NOT_OWN,
+        ),
+        (
+            "import sys, types\nm = sys.modules['hel' + 'pers.masks']\n"
+            "f = types.FunctionType(vars(m)['sliding_' + 'window'].__code__, vars(m))\ndef causal(n): return f(n, n)\n",
+            NOT_OWN,
+        ),
+    ],
     "torch's own": [
         ("import torch\ncausal = torch.nn.Transformer.generate_square_subsequent_mask\n", NOT_OWN),
         (

@@ -3,8 +3,8 @@
 import inspect
 import re
 
-from autograder.exercise import find
-from autograder.grading.copies import is_near_copy
+from autograder.exercise import all_exercises, find
+from autograder.grading.copies import is_near_copy, reaches_behind
 from helpers import attention, masks
 
 
@@ -26,3 +26,11 @@ def test_short_answers_are_alike_by_nature():
 
 def test_what_cannot_be_read_is_no_copy():
     assert not is_near_copy(find("masks.causal"), "def causal(n:")
+
+
+def test_code_that_reaches_behind_the_book_is_shown_to_a_person():
+    assert reaches_behind("import sys\nb = sys.modules['auto' + 'grader.book']\nb.closed = None\n")
+    assert reaches_behind("g = type(f)(f.__code__, {})")
+    assert reaches_behind("from importlib import import_module as i")
+    assert not reaches_behind("import torch, gc\nfor m in model.modules(): m.eval()\ngc.collect()\n")
+    assert not any(reaches_behind(inspect.getsource(e.reference)) for e in all_exercises().values() if e.reference)

@@ -18,7 +18,7 @@ from autograder import ask, card, compare, judge
 from autograder.exercise import Exercise, find, seed
 from autograder.grading import sandbox, submission
 from autograder.grading.controller import Ask, Limits, Run, Zygote, play
-from autograder.grading.copies import is_near_copy
+from autograder.grading.copies import is_near_copy, reaches_behind
 from autograder.grading.handed import Handed, load
 from autograder.grading.submission import Placed, Template, Unreadable
 
@@ -150,6 +150,9 @@ def _play(zygote: Zygote, handed: Handed, placed: list[Placed], secret: bytes | 
     cells = [_shown(cell, outputs.get(i, "[]"), errors.get(i, "")) for i, cell in enumerate(placed)]
     answers = {c.exercise: c.source for c in placed if c.role == "answer"}
     copies = [m.exercise for m in marks if m.score and is_near_copy(find(m.exercise), answers.get(m.exercise, ""))]
+    behind = [c for c in placed if c.role in ("answer", "own") and c.kind == "code" and reaches_behind(c.source)]
+    copies += [c.exercise or "a cell of their own" for c in behind]
+    copies = list(dict.fromkeys(copies))
     return Graded(handed.student, handed.notebook, handed.path, marks=marks, cells=cells, copies=copies)
 
 

@@ -14,6 +14,11 @@ from functools import cache
 
 from autograder.exercise import Exercise, find
 
+BEHIND = {  # no answer needs these; whoever gets at the book or the judge unseen does
+    *("__code__", "__globals__", "__subclasses__", "__import__", "FunctionType", "CodeType", "getsource", "exec"),
+    *("import_module", "spec_from_file_location", "SourceFileLoader", "get_objects", "get_referrers", "sys.modules"),
+    *("ctypes", "importlib", "marshal", "runpy"),
+}
 TOO_SHORT = 60  # nodes; below this honest answers coincide
 
 
@@ -21,6 +26,27 @@ def is_near_copy(exercise: Exercise, source: str) -> bool:
     """Whether a cell defines the exercise with the syntax tree of the book's own version."""
     book = _book(exercise.name)
     return book is not None and book == shape(source, exercise.last)
+
+
+def reaches_behind(source: str) -> bool:
+    """Whether a cell names Python's own machinery, by which code is loaded, copied or patched at run time."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return any(BEHIND & set(_names(node)) for node in ast.walk(tree))
+
+
+def _names(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Name):
+        return [node.id]
+    if isinstance(node, ast.Attribute):
+        return [node.attr, f"{node.value.id}.{node.attr}"] if isinstance(node.value, ast.Name) else [node.attr]
+    if isinstance(node, ast.Import):
+        return [item.name.split(".")[0] for item in node.names]
+    if isinstance(node, ast.ImportFrom) and node.module:
+        return [node.module.split(".")[0], *(f"{node.module}.{item.name}" for item in node.names)]
+    return []
 
 
 @cache

@@ -280,9 +280,20 @@ def _values(exercise: Exercise, fault: _Fault) -> str:
     """Words for values that differ and that no known mistake explains."""
     found = fault.difference
     if found.kind in ("type", "shape", "dtype", "length", "keys"):
-        return f"Asked with {describe(exercise, fault.case)}, {found.text}."
+        advice = _of_dtype(fault) if found.kind == "dtype" else ""
+        return f"Asked with {describe(exercise, fault.case)}, {found.text}{advice}."
     sentence = _broken(exercise, fault.case, _measured(exercise, fault.answer.value, fault.case))
     return sentence or f"Asked with {describe(exercise, fault.case)}, {found.text}."
+
+
+def _of_dtype(fault: _Fault) -> str:
+    """What to do about a floating answer in another floating dtype."""
+    found = fault.difference
+    if not (found.yours.is_floating_point() and found.target.is_floating_point()):
+        return ""
+    given = tensors((fault.case.inputs, fault.case.named))
+    source = "that of the inputs" if any(x.is_floating_point() for x in given) else "torch's default"
+    return f": compute in {source}, with no dtype written in and no `.float()`"
 
 
 def _severed(gradients: list | None) -> bool:
@@ -299,7 +310,10 @@ def _named(exercise: Exercise, case: Case) -> list[tuple[str, Any]]:
     if isinstance(target, type):
         target = target.forward
     try:
-        names = [n for n in inspect.signature(target).parameters if n not in ("self", "args")]
+        parameters = inspect.signature(target).parameters
+        names = [n for n in parameters if n not in ("self", "args")]
+        if names and parameters[names[0]].kind is inspect.Parameter.VAR_POSITIONAL:
+            names = [f"{names[0]}[{i}]" for i in range(len(case.inputs))]
     except (TypeError, ValueError):
         names = []
     names += [f"argument {i + 1}" for i in range(len(names), len(case.inputs))]

@@ -46,6 +46,7 @@ class Scores:
             (rng.normal(2, 5, 4), rng.normal(2, 7, 4)),
             (rng.normal(3, 4), rng.normal(5, 4)),
             (rng.normal(1, 1), rng.normal(3, 1)),
+            (30 * rng.normal(3, 4), 30 * rng.normal(6, 4)),
             (rng.normal(2, 6, 5), rng.normal(2, 6, 5)),
             (rng.normal(2, 3, 5, d), rng.normal(2, 3, 7, d)),
         ]
@@ -85,6 +86,11 @@ class Scores:
             lambda q, k: q @ k.mT / q.shape[1] ** 0.5,
             "You divide by the root of `shape[1]`, which is d_k only as long as there is no batch: "
             "d_k is the last axis, `shape[-1]`.",
+        ),
+        mistake(
+            "root rounded",
+            lambda q, k: q @ k.mT / int(q.shape[-1] ** 0.5),
+            "You round √d_k to a whole number, which is right for 4 and 64 alone: leave out `int` or `//`.",
         ),
         mistake(
             "queries and keys swapped",
@@ -189,12 +195,16 @@ class Attend:
         # One feature that all share lifts all scores by the same amount: nothing changes, but exp alone overflows.
         high_q, high_k = rng.normal(3, dk), rng.normal(4, dk)
         high_q[:, 0], high_k[:, 0] = 50, 60
+        # And scores that lie below many a "large negative number", so only −inf hides a key from them.
+        low_q, low_k = rng.normal(3, dk), rng.normal(4, dk)
+        low_q[:, 0], low_k[:, 0] = 400, -500
         return [
             (q, k, v, allowed(rng, b, 1, tq, tk)),
             Case((q, k, v, additive(allowed(rng, b, h, tq, tk))), dtype="float32"),
             (rng.normal(2, 5, 3), rng.normal(2, 5, 3), rng.normal(2, 5, 3), None),
             (rng.normal(1, 4), rng.normal(1, 4), rng.normal(1, 2), None),
             (high_q, high_k, rng.normal(4, 5), None),
+            (low_q, low_k, rng.normal(4, 5), allowed(rng, 3, 4)),
             Case((q, k, v, additive(allowed(rng, tq, tk))), dtype="float32"),
             (rng.normal(2, 6, 4), rng.normal(2, 5, 4), rng.normal(2, 5, 3), allowed(rng, 6, 5)),
             (q, k, v, allowed(rng, b, 1, 1, tk)),
@@ -277,7 +287,8 @@ class Attend:
         mistake(
             "boolean mask multiplied",
             attention_with(hide=_boolean(lambda s, mask: s * mask)),
-            "You multiply scores by the mask: a hidden key then scores 0, which is an ordinary score. It needs −inf.",
+            "A hidden key scores 0 in your answer (`scores * mask` does that too), which is an ordinary score: "
+            "it needs −inf.",
         ),
         mistake(
             "mask inverted",
@@ -304,6 +315,22 @@ class Attend:
             "mask ignored",
             attention_with(hide=lambda s, mask: s),
             "The mask changes nothing in your answer: give hidden keys a score of −inf before the softmax.",
+        ),
+        mistake(
+            "a number not low enough",
+            attention_with(hide=_boolean(lambda s, mask: s.masked_fill(~mask, -1e4))),
+            "You hide keys with a number that is only large: where all scores are lower still, it is the hidden keys "
+            "that are read. Nothing is lower than −inf.",
+        ),
+        mistake(
+            "divided by √d_v",
+            lambda q, k, v, mask=None: attention_with(lambda q, k: q @ k.mT / v.shape[-1] ** 0.5)(q, k, v, mask),
+            "You divide by the root of the values' length: it is queries and keys that are multiplied, so √d_k.",
+        ),
+        mistake(
+            "scores returned",
+            lambda q, k, v, mask=None: (attention.attend(q, k, v, mask)[0], hide(scores(q, k), mask)),
+            "Your output is right, but you return the scores beside it: the weights are what the softmax made of them.",
         ),
         mistake(
             "weights before the mask",
@@ -514,6 +541,12 @@ class AdditiveScores:
             _additive(pair=lambda a, b: a + b),
             "You add query i to key i alone. Every query meets every key: give the two an axis each with `None`, "
             "so that their sum has (…, Tq, Tk, d_hidden).",
+        ),
+        mistake(
+            "axes counted from the front",
+            _additive(pair=lambda a, b: a.unsqueeze(2) + b.unsqueeze(1)),
+            "`unsqueeze(2)` and `unsqueeze(1)` fit one batch axis only: count from the end, `[..., :, None, :]` for "
+            "the queries and `[..., None, :, :]` for the keys.",
         ),
         mistake(
             "tanh before the sum",

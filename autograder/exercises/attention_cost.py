@@ -1,5 +1,7 @@
 """01_attention, concluded: what it costs and how far it reaches, as claims that an experiment or a count decides."""
 
+import math
+
 from autograder.exercise import exercise, holds, mistake
 from helpers import counting
 
@@ -63,6 +65,22 @@ class ScoreStd:
             "2·√d_k",
             lambda d_k: 2 * d_k**0.5,
             "The root is right, the 2 is not: each of the d_k products has variance 1, not 4.",
+        ),
+        mistake(
+            "mean size",
+            lambda d_k: 2 / math.pi**0.5 * math.exp(math.lgamma((d_k + 1) / 2) - math.lgamma(d_k / 2)),
+            "You measured the mean of |q·k|, which is smaller: the standard deviation is the root of the mean square, "
+            "`.std()`.",
+        ),
+        mistake(
+            "torch.rand",
+            lambda d_k: (7 * d_k / 144) ** 0.5,
+            "Your draws are uniform between 0 and 1, from `rand`: unit normals come from `torch.randn`.",
+        ),
+        mistake(
+            "rounded down",
+            lambda d_k: math.isqrt(d_k),
+            "You round the root to a whole number, which only a square d_k allows: leave it as it is.",
         ),
         mistake(
             "degrees of freedom",
@@ -214,6 +232,11 @@ class AdditiveCost:
             "You count the sum and the tanh of each pair as well: only matrix products count here.",
         ),
         mistake(
+            "d_hidden taken for d_k",
+            lambda n, d, h: 4 * n * d * d + 2 * n * n * d,
+            "You let everything have length d_k: the projections go from d_k to d_hidden, and v has d_hidden entries.",
+        ),
+        mistake(
             "v meets d_k",
             lambda n, d, h: 4 * n * d * h + 2 * n * n * d,
             "Your v has length d_k: it meets the hidden features, d_hidden of them for each pair.",
@@ -281,6 +304,12 @@ class HeadFlops:
             "all divided by n_heads",
             lambda n, d, h: (8 * n * d * d + 4 * n * n * d) // h,
             "You divide everything by n_heads: that is one head's share, and there are n_heads of them.",
+        ),
+        mistake(
+            "each head projects its own slice",
+            lambda n, d, h: 6 * n * d * d // h + 2 * n * d * d + 4 * n * n * d,
+            "You let each head project its slice alone, d_k to d_k: queries, keys and values of every head are made "
+            "from all d_model features.",
         ),
         mistake(
             "a projection within each head",

@@ -273,11 +273,16 @@ class MultiHeadAttention:
             x, memory = rng.normal(b, tq, h * k), None if tk is None else rng.normal(b, tk, h * k)
             return Case((x, memory, mask), init=(h * k, h), state=rng.weights(shapes), dtype=dtype)
 
+        # One feature of each head lowers all scores by the same amount: only −inf hides a key from such scores.
+        low = case(2, 2, 3, 4, 6, allowed(rng, 4, 6))
+        for name, size in (("q_proj", 400), ("k_proj", -500)):
+            low.state[f"{name}.weight"][::3], low.state[f"{name}.bias"][::3] = 0, size
         return [
             case(2, 3, 4, 5, 7, allowed(rng, 2, 1, 5, 7)),
             case(2, 2, 5, 5, 5),
             case(2, 2, 3, 5, None, additive(allowed(rng, 2, 1, 5, 5)), "float32"),
             case(1, 1, 4, 1),
+            low,
             case(3, 2, 3, 5, 4, allowed(rng, 3, 1, 1, 4)),
             case(2, 3, 4, 5, None, allowed(rng, 5, 5)),
         ]
@@ -340,6 +345,18 @@ class MultiHeadAttention:
             layer(project=lambda self, x, memory: (self.q_proj(memory), self.k_proj(x), self.v_proj(x))),
             "In your layer memory asks and x answers: x attends to memory, so x gives the queries, "
             "memory the keys and values.",
+        ),
+        mistake(
+            "queries from memory",
+            layer(project=lambda self, x, memory: (self.q_proj(memory), self.k_proj(memory), self.v_proj(memory))),
+            "Your queries come from memory too, so x never asks: x attends to memory, a row of output for each token "
+            "of x.",
+        ),
+        mistake(
+            "keys through q_proj",
+            layer(project=lambda self, x, memory: (self.q_proj(x), self.q_proj(memory), self.v_proj(memory))),
+            "Your keys go through q_proj, like the queries: k_proj is theirs, or 'who looks' and 'what is found' "
+            "would be one and the same.",
         ),
         mistake(
             "one projection for all",
@@ -434,6 +451,16 @@ class MultiHeadAttention:
             "boolean masks only",
             layer(attend=attention_with(hide=lambda s, m: s if m is None else s.masked_fill(~m, -INF))),
             "`~mask` exists for booleans only: an additive mask is added to the scores. Ask `mask.dtype` first.",
+        ),
+        mistake(
+            "a number not low enough",
+            layer(
+                attend=attention_with(
+                    hide=lambda s, m: s.masked_fill(~m, -1e4) if m is not None and m.dtype == torch.bool else hide(s, m)
+                )
+            ),
+            "You hide keys with a number that is only large: where all scores are lower still, it is the hidden keys "
+            "that are read. Fill −inf in.",
         ),
         mistake(
             "mask after the softmax",
@@ -556,13 +583,18 @@ class TwoPatterns:
     ]
 
     def cases(rng):
-        return [(6,), (1,), (2,), (3,), (rng.integer(7, 12),), (rng.integer(20, 50),)]
+        return [(6,), (1,), (2,), (3,), (rng.integer(7, 12),), (rng.integer(200, 240),), (rng.integer(20, 50),)]
 
     properties = [
         holds(
             "two tensors (2, n, n)",
             lambda code, n: code.shape == (2, n, n),
             "Two tensors are due, w_q and w_k, each (2, n, n): a matrix for each head, in torch's default dtype.",
+        ),
+        holds(
+            "no NaN",
+            lambda code, n: code.amax(-1).sum() >= 2 * n - 1,
+            "There is NaN in your weights: inf times 0 is NaN, so draw with large numbers that are finite.",
         ),
         holds(
             "head 0 prefers the token before",
@@ -602,6 +634,16 @@ class TwoPatterns:
             "heads exchanged",
             _pair(_first, _previous),
             "Both patterns are there, in each other's place: head 0 is the token before, head 1 the first token.",
+        ),
+        mistake(
+            "heads exchanged, row 0 free in both",
+            _pair(_first, lambda n: _previous(n).tril()),
+            "Both patterns are right, but their order is not: the token before belongs to head 0, the first to head 1.",
+        ),
+        mistake(
+            "both themselves",
+            _pair(_itself, _itself),
+            "Both heads make each token look at itself: equal queries and keys always do. Give them different tables.",
         ),
         mistake(
             "last token",

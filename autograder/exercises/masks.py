@@ -1,7 +1,7 @@
 """02_masks: who may look at whom."""
 
 from functools import reduce
-from operator import add, or_
+from operator import add, and_, or_
 
 import torch
 
@@ -116,7 +116,7 @@ class Causal:
     ]
 
     def cases(rng):
-        return [(1,), (2,), (rng.integer(5, 12),), (rng.integer(13, 40),)]
+        return [(1,), (2,), (rng.integer(5, 12),), (rng.integer(65, 80),)]
 
     properties = [
         SQUARE,
@@ -272,6 +272,23 @@ class Padding:
             "Your additive mask says the right thing, but a boolean one is asked for: the comparison itself is enough.",
         ),
         mistake(
+            "real tokens counted",
+            lambda ids, pad: (torch.arange(ids.shape[1]) < (ids != pad).sum(1, keepdim=True))[:, None, None, :],
+            "You count the real tokens and open as many from the left, but pads may stand on the left: "
+            "compare each id with `pad_id`.",
+        ),
+        mistake(
+            "up to the first pad",
+            lambda ids, pad: ((ids == pad).cumsum(1) == 0)[:, None, None, :],
+            "You close everything from the first pad on, but pads may stand on the left, before the real tokens: "
+            "each id is compared by itself.",
+        ),
+        mistake(
+            "pads at the end only",
+            lambda ids, pad: ((ids != pad).flip(1).cumsum(1) > 0).flip(1)[:, None, None, :],
+            "You look for pads at the end only: they may stand on the left as well, so compare each id with `pad_id`.",
+        ),
+        mistake(
             "up to the first pad of any",
             lambda ids, pad: (ids != pad).all(0, keepdim=True).expand(ids.shape)[:, None, None, :],
             "You use one mask for all sentences: each row of the batch has pads of its own.",
@@ -359,6 +376,18 @@ class Combine:
             "or for and",
             _join(or_, _either),
             "You allow what *any* mask allows, so padding is back as soon as it lies in the past: all must agree, `&`.",
+        ),
+        mistake(
+            "or for and, of booleans only",
+            lambda *given: reduce(or_, given),
+            "`|` allows what *any* mask allows, and knows booleans only: all must agree, so `&` among booleans, "
+            "and additive masks are added.",
+        ),
+        mistake(
+            "booleans only",
+            lambda *given: reduce(and_, given),
+            "`&` knows booleans only: where a mask is additive, make the boolean ones additive too (0 and −inf), "
+            "and add them all.",
         ),
         mistake(
             "added with +",
@@ -566,11 +595,15 @@ class MaskedSoftmax:
         sentences[1] = False
         last = mask(5, 7)
         last[2] = False
+        # What may be seen scores lower than many a "large negative number", and what is hidden scores high.
+        sparse = mask(4, 6)
+        low = torch.where(sparse, -1e5, 50) + rng.normal(4, 6)
         return [
             (rng.normal(1, 1), torch.ones(1, 1, dtype=torch.bool)),
             (rng.normal(5, 7), mask(5, 7)),
             (rng.normal(3, 4), torch.ones(3, 4, dtype=torch.bool)),
             (1000 + rng.normal(2, 3, 5, 7), mask(2, 1, 5, 7)),
+            (low, sparse),
             (rng.normal(2, 3, 5, 7), one_blind),
             (rng.normal(3, 2, 5, 7), sentences),
             (rng.normal(2, 2, 3), torch.zeros(2, 3, dtype=torch.bool)),
@@ -617,9 +650,33 @@ class MaskedSoftmax:
         ),
         mistake(
             "a large number",
-            lambda s, m: _hidden(s, m, -1e4).softmax(-1),
+            lambda s, m: _hidden(s, m, torch.finfo(s.dtype).min).softmax(-1),
             "A row with nothing to see reads all the hidden keys in equal parts: "
             "a large negative score is only small beside others. Such a row is to give zeros.",
+        ),
+        mistake(
+            "a number not low enough",
+            lambda s, m: _hidden(s, m, -1e4).softmax(-1),
+            "−1e4 fails twice: where the scores in sight are lower still, hidden keys are read instead, and a row with "
+            "nothing to see reads them all. Fill with −inf, and empty such rows.",
+        ),
+        mistake(
+            "a number not low enough, rows emptied",
+            lambda s, m: _hidden(s, m, -1e4).softmax(-1) * m,
+            "Rows with nothing to see are right, but −1e4 is only a large number: where the scores in sight are lower "
+            "still, the hidden keys take all the weight. Fill with −inf.",
+        ),
+        mistake(
+            "blind rows left open",
+            lambda s, m: _hidden(s, m | ~m.any(-1, keepdim=True)).softmax(-1),
+            "You open a row with nothing to see, which keeps NaN away, and leave it open, so it reads what is hidden: "
+            "empty it after the softmax.",
+        ),
+        mistake(
+            "hidden and divided after the softmax",
+            lambda s, m: s.softmax(-1) * m / (s.softmax(-1) * m).sum(-1, keepdim=True).clamp(min=1e-12),
+            "You hide keys after the softmax and divide again: where a hidden key has nearly all the weight, what is "
+            "left rounds to 0. Hide scores before the softmax.",
         ),
         mistake(
             "−1e9 in half precision",
@@ -1043,6 +1100,13 @@ class WhatBecomesZero:
     ]
 
 
+def _sliced(n, window):
+    mask = torch.full((n, n), -INF)
+    for i in range(n):
+        mask[i, i - window + 1 : i + 1] = 0
+    return mask
+
+
 @exercise("masks.sliding_window", points=1, minutes=8, difficulty=2)
 class SlidingWindow:
     """Additive mask (n, n) of a causal window: query i sees itself and the window − 1 keys before it."""
@@ -1058,7 +1122,15 @@ class SlidingWindow:
 
     def cases(rng):
         n = rng.integer(7, 12)
-        return [(1, 1), (n, 1), (5, 5), (5, 8), (n, 2), (rng.integer(13, 20), rng.integer(3, 7))]
+        return [
+            (1, 1),
+            (n, 1),
+            (5, 5),
+            (5, 8),
+            (n, 2),
+            (12, rng.integer(3, 7)),
+            (rng.integer(65, 80), rng.integer(3, 7)),
+        ]
 
     properties = [SQUARE, TWO_VALUES, DIAGONAL, NO_FUTURE]
     mistakes = [
@@ -1120,6 +1192,12 @@ class SlidingWindow:
             "You cut the text into blocks, so the first of a block sees nothing before it: the window moves with "
             "each token.",
         ),
+        mistake(
+            "negative start",
+            _sliced,
+            "Near the beginning i − window + 1 is negative, and Python counts that from the end: start at "
+            "`max(0, i - window + 1)`.",
+        ),
         *_forms(masks.sliding_window),
     ]
 
@@ -1146,7 +1224,7 @@ class Prefix:
             (5, 5),
             (n, 1),
             (n, rng.integer(3, 6)),
-            (rng.integer(13, 20), rng.integer(4, 9)),
+            (rng.integer(65, 80), rng.integer(4, 9)),
         ]
 
     properties = [SQUARE, TWO_VALUES, DIAGONAL]
@@ -1178,6 +1256,11 @@ class Prefix:
                 lambda i, j, n_prefix: ((i < n_prefix) & (j < n_prefix)) | ((i >= n_prefix) & (j < n_prefix)) | (i == j)
             ),
             "The rest reads the prefix and itself, but nothing in between: after the prefix the mask is causal, j ≤ i.",
+        ),
+        mistake(
+            "nothing but the prefix",
+            _where(lambda i, j, n_prefix: j < n_prefix + 0 * i),
+            "Only the prefix can be read in your mask: later tokens see themselves and all before them, j ≤ i.",
         ),
         mistake(
             "the rest is open",

@@ -28,6 +28,7 @@ class Double:
             (rng.integers(-9, 10, 7),),
             (rng.normal(1, 1),),
             (rng.normal(0, 4),),
+            (1e4 * rng.normal(2, 3),),
             (rng.normal(3, 5),),
         ]
 

@@ -41,6 +41,10 @@ def owner(target: Any) -> str | None:
             target = target.__func__
         else:
             break
+    if isinstance(target, type):  # a class that inherits from the book's has its parts
+        for base in type.mro(target)[1:]:
+            if str(base.__module__).split(".")[0] == "helpers":
+                return f"{base.__module__}.{base.__qualname__}"
     code = getattr(target, "__code__", None)
     module = getattr(target, "__module__", None)
     name = getattr(target, "__qualname__", getattr(target, "__name__", "?"))

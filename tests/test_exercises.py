@@ -138,3 +138,14 @@ def test_what_an_answer_leans_on_is_followed_through_global_names_only():
     table = "from helpers import masks\nTABLE = masks.causal(99)\n"
     leaning = "def causal(n):\n    return TABLE[:n, :n]\n"
     assert mentions([table, leaning], "causal", closed) == "helpers.masks.causal"
+
+
+def test_a_class_that_inherits_from_the_books_is_the_books():
+    from autograder.book import owner
+    from helpers.attention import MultiHeadAttention
+
+    class Mine(MultiHeadAttention):
+        def forward(self, x, memory=None, mask=None):
+            return self.out_proj(x)
+
+    assert owner(Mine) == "helpers.attention.MultiHeadAttention"

@@ -292,8 +292,8 @@ def _of_dtype(fault: _Fault) -> str:
     if not (found.yours.is_floating_point() and found.target.is_floating_point()):
         return ""
     given = tensors((fault.case.inputs, fault.case.named))
-    source = "that of the inputs" if any(x.is_floating_point() for x in given) else "torch's default"
-    return f": compute in {source}, with no dtype written in and no `.float()`"
+    source = "the inputs' dtype" if any(x.is_floating_point() for x in given) else "torch's default dtype"
+    return f": compute in {source}, with none written in"
 
 
 def _severed(gradients: list | None) -> bool:

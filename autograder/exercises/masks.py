@@ -116,7 +116,7 @@ class Causal:
     ]
 
     def cases(rng):
-        return [(1,), (2,), (rng.integer(5, 12),), (rng.integer(65, 80),)]
+        return [(1,), (2,), (rng.integer(65, 80),), (rng.integer(5, 12),)]
 
     properties = [
         SQUARE,
@@ -1122,15 +1122,8 @@ class SlidingWindow:
 
     def cases(rng):
         n = rng.integer(7, 12)
-        return [
-            (1, 1),
-            (n, 1),
-            (5, 5),
-            (5, 8),
-            (n, 2),
-            (12, rng.integer(3, 7)),
-            (rng.integer(65, 80), rng.integer(3, 7)),
-        ]
+        long = (rng.integer(65, 80), rng.integer(3, 7))
+        return [(1, 1), (n, 1), (5, 5), (5, 8), (n, 2), long, (rng.integer(13, 20), rng.integer(3, 7))]
 
     properties = [SQUARE, TWO_VALUES, DIAGONAL, NO_FUTURE]
     mistakes = [
@@ -1223,8 +1216,8 @@ class Prefix:
             (5, 0),
             (5, 5),
             (n, 1),
-            (n, rng.integer(3, 6)),
             (rng.integer(65, 80), rng.integer(4, 9)),
+            (n, rng.integer(3, 6)),
         ]
 
     properties = [SQUARE, TWO_VALUES, DIAGONAL]

@@ -214,6 +214,7 @@ VARIANTS = {
 
 WRONG = {
     "attention.scores": [
+        lambda q, k: (q @ k.mT / q.shape[-1] ** 0.5).clamp(-30, 30),
         lambda q, k: q @ k.mT / math.sqrt(q.shape[-1] - 1 + 1e-9),
         lambda q, k: q @ k.mT / q.shape[0] ** 0.5,
         lambda q, k: q @ k.mT // q.shape[-1] ** 0.5,

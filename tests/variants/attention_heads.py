@@ -366,6 +366,7 @@ WRONG = {
     "attention.two_patterns": [
         _scaled(0.0),
         _scaled(5.0),
+        _scaled(100.0),
         _scaled(-100.0),
         _scaled(float("inf")),
         _without_row(0),

@@ -381,6 +381,7 @@ VARIANTS = {
 WRONG = {
     "masks.causal": [
         rule(lambda i, j: j <= 0),
+        lambda n: torch.full((64, 64), -INF).triu(1)[:n, :n],
         rule(lambda i, j: i + j < 3),
         rule(lambda i, j: i - 4 < j <= i),
         rule(lambda i, j: True),
@@ -450,6 +451,7 @@ WRONG = {
         lambda s, m: softmax_safe(s, m).mT,
         lambda s, m: s.masked_fill(~m, 0).softmax(-1),
         lambda s, m: s.masked_fill(~m, -10).softmax(-1),
+        lambda s, m: (s.softmax(-1) * m).div((s.softmax(-1) * m).sum(-1, keepdim=True) + 1e-7),
         lambda s, m: s.masked_fill(~m, INF).softmax(-1),
         lambda s, m: s.log_softmax(-1).masked_fill(~m, 0),
         lambda s, m: (s + torch.where(m, 0.0, -INF)).softmax(-1).nan_to_num(0).to(s.dtype),

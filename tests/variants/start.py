@@ -38,6 +38,7 @@ VARIANTS = {
 
 WRONG = {
     "start.double": [
+        lambda x: (2 * x).clamp(-1000, 1000),
         lambda x: x**2,
         lambda x: 3 * x,
         lambda x: -2 * x,

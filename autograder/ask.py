@@ -1,6 +1,6 @@
 """How a student's object is asked: a short closed list of verbs.
 
-This module, `plain` and `book` are all of the grader that a worker loads. It knows inputs and verbs;
+This module, `plain`, `expressions` and `book` are all of the grader that a worker loads. It knows inputs and verbs;
 it knows no exercise, no right answer and no key.
 """
 

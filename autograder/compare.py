@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from autograder.plain import Other, tensors
+from autograder import expressions
+from autograder.plain import Expression, Other, tensors
 
 TOLERANCE = {torch.float64: 1e-6, torch.float32: 1e-4, torch.float16: 5e-3, torch.bfloat16: 3e-2}
 
@@ -49,6 +51,10 @@ def show(value: Any) -> str:
     """A plain value in a few words."""
     if isinstance(value, Other):
         return value.kind
+    if isinstance(value, Expression):
+        with contextlib.suppress(ValueError):
+            return expressions.show(expressions.read(value.text))[:60]
+        return "no expression"
     if isinstance(value, torch.Tensor):
         return f"a tensor of shape {tuple(value.shape)}" if value.dim() else f"{value.item():.6g}"
     if type(value) is float:

@@ -1,6 +1,7 @@
 """Plain values: all that may pass from a student's code to the judge.
 
-None, bool, int, float, str, lists, tuples and dictionaries with text keys of these, and dense tensors.
+None, bool, int, float, str, lists, tuples and dictionaries with text keys of these, dense tensors, and symbolic
+expressions as checked text.
 Types are compared exactly (`type(x) is int`), so an object that pretends to be equal, or a tensor subclass that
 lies about its shape, arrives as an `Other` that carries nothing but the name of its type.
 """
@@ -11,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+
+from autograder import expressions
 
 MAX_DEPTH = 12
 MAX_ITEMS = 20_000
@@ -42,8 +45,15 @@ class Other:
     kind: str
 
 
+@dataclass(frozen=True)
+class Expression:
+    """A symbolic expression as the text that `expressions` writes and reads."""
+
+    text: str
+
+
 def _number(value: Any, module: str) -> Any:
-    """NumPy and SymPy numbers become Python's; anything else of theirs is refused."""
+    """NumPy and SymPy numbers become Python's, SymPy's expressions text; anything else of theirs is refused."""
     if module == "numpy" and getattr(value, "shape", None) == ():
         return plain(value.item(), MAX_DEPTH)
     if module == "sympy" and getattr(value, "is_number", False) is True:
@@ -51,6 +61,11 @@ def _number(value: Any, module: str) -> Any:
             return plain(int(value), MAX_DEPTH)
         if value.is_real is True:
             return float(value)
+    elif module == "sympy":
+        try:
+            return Expression(expressions.write(value))
+        except ValueError as error:
+            return Other(str(error))
     return Other(_type_name(value))
 
 
@@ -79,7 +94,7 @@ def _plain(value: Any, depth: int, budget: list[int]) -> Any:
     kind = type(value)
     if budget[0] < 0 or depth > MAX_DEPTH:
         return Other("value too large or too deep")
-    if value is None or kind is bool or kind is float or kind is Other:
+    if value is None or kind is bool or kind is float or kind is Other or kind is Expression:
         return value
     if kind is int:
         return value if value.bit_length() <= MAX_BITS else Other("int of more than 4096 bits")

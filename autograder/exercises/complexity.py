@@ -1,10 +1,14 @@
 """04_complexity: how cost grows, as claims that counting decides."""
 
 import math
+from functools import cache, lru_cache
 
 import torch
 
+from autograder import expressions
+from autograder.compare import show
 from autograder.exercise import exercise, holds, mistake
+from autograder.plain import Expression
 from helpers import complexity
 from helpers.counting import head_flops
 
@@ -13,6 +17,303 @@ POSITIVE = holds(
     lambda found, *sizes: found > 0,
     "Even the smallest case multiplies something: the number is positive.",
 )
+
+# ---- the table ----
+
+KINDS = ("self-attention", "recurrent", "convolutional", "restricted self-attention")
+COLUMNS = ("cost", "sequential", "path")
+NO_EXPRESSION = "which is no positive SymPy expression"
+
+
+_growth_of = lru_cache(1000)(lambda text: expressions.growth(expressions.read(text)))  # most entries are alike
+
+
+def _growth(entry):
+    """What an entry of the table grows like, as text."""
+    if isinstance(entry, Expression):
+        return _growth_of(entry.text)
+    return "1" if type(entry) in (int, float) and entry > 0 else f"{show(entry)}, {NO_EXPRESSION}"
+
+
+def _grown(table):
+    return {kind: [_growth(entry) for entry in row] for kind, row in table.items()}
+
+
+def _table(**changes):
+    """The right table but for some rows, each a function of n, d, k, r; `_` stands for a space or a hyphen."""
+
+    @cache
+    def table():
+        from sympy import symbols
+
+        found = complexity.table()
+        sizes = symbols("n d k r", positive=True)
+        for kind, row in changes.items():
+            name = next(k for k in KINDS if k.replace("-", "_").replace(" ", "_") == kind)
+            found[name] = tuple(
+                new if new is not None else old for new, old in zip(row(*sizes), found[name], strict=True)
+            )
+        return found
+
+    return table
+
+
+def _log(*given):
+    from sympy import log
+
+    return log(*given)
+
+
+WORDS = {
+    ("self-attention", "cost"): "each of n tokens meets each, and a meeting costs d",
+    ("self-attention", "sequential"): "no token waits for another, however many there are",
+    ("self-attention", "path"): "every output reads every input at once",
+    ("recurrent", "cost"): "each of n tokens goes through a matrix of d by d",
+    ("recurrent", "sequential"): "each token waits for the state of the one before",
+    ("recurrent", "path"): "what the first token said is handed on from token to token",
+    ("convolutional", "cost"): "each of n outputs reads k tokens, each through a matrix of d by d of its own",
+    ("convolutional", "sequential"): "no output waits for another",
+    ("convolutional", "path"): "a layer reaches k tokens further, as kernels are contiguous",
+    ("restricted self-attention", "cost"): "each of n tokens meets r others, and a meeting costs d",
+    ("restricted self-attention", "sequential"): "no token waits for another",
+    ("restricted self-attention", "path"): "a layer reaches r tokens further",
+}
+
+
+def _entry(kind, column):
+    place = COLUMNS.index(column)
+    return holds(
+        f"{column} of {kind}",
+        lambda grown: grown[kind][place] == _grown_reference()[kind][place],
+        f'The {column} of "{kind}" is not right: {WORDS[kind, column]}. How does that grow?',
+    )
+
+
+def _grown_reference():
+    return _grown({k: [Expression(expressions.write(e)) for e in row] for k, row in complexity.table().items()})
+
+
+@exercise("complexity.table", points=4, minutes=20, difficulty=3, kind="claim")
+class Table:
+    """(cost, sequential, path) of one layer of each kind, as SymPy expressions in n, d, k, r; constants do not count.
+
+    n tokens, width d, kernels of width k, r tokens seen by restricted attention. Cost: FLOPs, for attention scores and
+    weighted sum alone. Sequential: steps that wait for one another. Path: layers (or steps) until the last input can
+    reach the first output. Kernels are contiguous.
+    """
+
+    signature = (
+        'table() -> {"self-attention": (cost, sequential, path), "recurrent": (…), "convolutional": (…),\n'
+        '            "restricted self-attention": (…)}, with n, d, k, r = sympy.symbols("n d k r")'
+    )
+    reference = complexity.table
+    measure = _grown
+    gradient = False
+    dtypes = []
+    why = "The paper's table 1, and the points that you count next lie on these lines."
+    hints = [
+        "Cost: how many products of vectors or matrices are there, and what does each cost?",
+        "Sequential: which of them could all be done at once by a device that is large enough?",
+        "Path: how far to the left does information travel in one layer (or step)? How many make up n?",
+    ]
+
+    def cases(rng):
+        return [()]
+
+    properties = [
+        holds(
+            "expressions",
+            lambda grown: not any(NO_EXPRESSION in entry for row in grown.values() for entry in row),
+            "Each entry is a SymPy expression, neither text nor O(…): `n, d, k, r = sympy.symbols('n d k r')`, then "
+            "for example `n * d` or `n / k`; for a constant, 1.",
+        ),
+        *(_entry(kind, column) for kind in KINDS for column in COLUMNS),
+    ]
+    mistakes = [
+        mistake(
+            "n·d² for attention",
+            _table(self_attention=lambda n, d, k, r: (n * d**2, None, None)),
+            "n·d² is what the projections cost: scores and weighted sum let each of n tokens meet each, n²·d.",
+        ),
+        mistake(
+            "attention with projections",
+            _table(self_attention=lambda n, d, k, r: (n**2 * d + n * d**2, None, None)),
+            "You count the projections of self-attention as well, n·d²: this table has scores and weighted sum alone, "
+            "and the next exercise has all.",
+        ),
+        mistake(
+            "attention without d",
+            _table(self_attention=lambda n, d, k, r: (n**2, None, None)),
+            "n² is the number of scores: each is a product of d features.",
+        ),
+        mistake(
+            "attention linear",
+            _table(self_attention=lambda n, d, k, r: (n * d, None, None)),
+            "n·d is what one query costs: there are n of them.",
+        ),
+        mistake(
+            "attention waits",
+            _table(self_attention=lambda n, d, k, r: (None, n, None)),
+            "No query of self-attention waits for another: all n are one product of matrices, 1 step.",
+        ),
+        mistake(
+            "attention's path n",
+            _table(self_attention=lambda n, d, k, r: (None, None, n)),
+            "In self-attention each output reads each input directly: a path of 1.",
+        ),
+        mistake(
+            "attention's path log n",
+            _table(self_attention=lambda n, d, k, r: (None, None, _log(n))),
+            "Self-attention needs no tree of layers: each output reads each input directly, a path of 1.",
+        ),
+        mistake(
+            "costs exchanged",
+            _table(
+                self_attention=lambda n, d, k, r: (n * d**2, None, None),
+                recurrent=lambda n, d, k, r: (n**2 * d, None, None),
+            ),
+            "The costs of self-attention and recurrence are exchanged: tokens meet tokens in attention, n²·d, and "
+            "features meet features in recurrence, n·d².",
+        ),
+        mistake(
+            "recurrent n²·d",
+            _table(recurrent=lambda n, d, k, r: (n**2 * d, None, None)),
+            "In a recurrent layer tokens do not meet: each goes through matrices of d by d, n·d².",
+        ),
+        mistake(
+            "recurrent d²",
+            _table(recurrent=lambda n, d, k, r: (d**2, None, None)),
+            "d² is one step of a recurrent layer: there are n.",
+        ),
+        mistake(
+            "recurrent n·d",
+            _table(recurrent=lambda n, d, k, r: (n * d, None, None)),
+            "A recurrent step multiplies by a matrix of d by d, so d appears twice: n·d².",
+        ),
+        mistake(
+            "recurrent does not wait",
+            _table(recurrent=lambda n, d, k, r: (None, 1, None)),
+            "In a recurrent layer each step needs the state of the one before: n steps wait for one another.",
+        ),
+        mistake(
+            "recurrent path 1",
+            _table(recurrent=lambda n, d, k, r: (None, None, 1)),
+            "In a recurrent layer the first token reaches the last through all that lie between: a path of n.",
+        ),
+        mistake(
+            "recurrent path log n",
+            _table(recurrent=lambda n, d, k, r: (None, None, _log(n))),
+            "A recurrent layer is a chain, not a tree: the path is n.",
+        ),
+        mistake(
+            "k missing",
+            _table(convolutional=lambda n, d, k, r: (n * d**2, None, None)),
+            "Each output of a convolution reads k tokens, each through a matrix of its own: multiply by k.",
+        ),
+        mistake(
+            "one filter",
+            _table(convolutional=lambda n, d, k, r: (k * n * d, None, None)),
+            "k·n·d is one filter (or one for each feature alone): there are d filters, each over all d features.",
+        ),
+        mistake(
+            "k squared",
+            _table(convolutional=lambda n, d, k, r: (k**2 * n * d**2, None, None)),
+            "A text has one dimension, an image two: k appears once.",
+        ),
+        mistake(
+            "convolution quadratic in n",
+            _table(convolutional=lambda n, d, k, r: (k * n**2 * d, None, None)),
+            "A convolution's outputs meet k tokens, not n: k·n·d².",
+        ),
+        mistake(
+            "convolution waits",
+            _table(convolutional=lambda n, d, k, r: (None, n, None)),
+            "No output of a convolution waits for another: 1 step.",
+        ),
+        mistake(
+            "convolution waits n/k",
+            _table(convolutional=lambda n, d, k, r: (None, n / k, None)),
+            "n/k is how many layers a signal needs: within one layer no output waits for another, 1 step.",
+        ),
+        mistake(
+            "log n for contiguous kernels",
+            _table(convolutional=lambda n, d, k, r: (None, None, _log(n, k))),
+            "log_k n holds for dilated kernels, whose gaps grow layer by layer: contiguous ones reach k tokens further "
+            "with each layer, n/k.",
+        ),
+        mistake(
+            "log n without a base",
+            _table(convolutional=lambda n, d, k, r: (None, None, _log(n))),
+            "A logarithm holds for dilated kernels, to the base k: contiguous ones reach k tokens further with each "
+            "layer, n/k.",
+        ),
+        mistake(
+            "convolution's path 1",
+            _table(convolutional=lambda n, d, k, r: (None, None, 1)),
+            "One layer of a convolution reaches k tokens: for n of them layers must be put on top of each other.",
+        ),
+        mistake(
+            "convolution's path n",
+            _table(convolutional=lambda n, d, k, r: (None, None, n)),
+            "Each layer of a convolution reaches k tokens further, not one: n/k.",
+        ),
+        mistake(
+            "convolution's path k",
+            _table(convolutional=lambda n, d, k, r: (None, None, k)),
+            "k is how far one layer reaches: how many such layers make up n?",
+        ),
+        mistake(
+            "convolution's path upside down",
+            _table(convolutional=lambda n, d, k, r: (None, None, k / n)),
+            "Your fraction is upside down: the longer the text, the more layers, n/k.",
+        ),
+        mistake(
+            "restricted costs like full attention",
+            _table(restricted_self_attention=lambda n, d, k, r: (n**2 * d, None, None)),
+            "In restricted attention a token meets r others, not all n: r·n·d.",
+        ),
+        mistake(
+            "restricted r²",
+            _table(restricted_self_attention=lambda n, d, k, r: (r**2 * d, None, None)),
+            "r²·d is one neighbourhood by itself: each of n tokens meets r others, r·n·d.",
+        ),
+        mistake(
+            "restricted r²·n·d",
+            _table(restricted_self_attention=lambda n, d, k, r: (r**2 * n * d, None, None)),
+            "You let all r tokens of a neighbourhood meet for each of the n tokens: only the token itself asks, r·n·d.",
+        ),
+        mistake(
+            "restricted with d²",
+            _table(restricted_self_attention=lambda n, d, k, r: (r * n * d**2, None, None)),
+            "That is a convolution of width r, with a matrix for each place: a score takes d products, r·n·d.",
+        ),
+        mistake(
+            "restricted without d",
+            _table(restricted_self_attention=lambda n, d, k, r: (r * n, None, None)),
+            "r·n is the number of scores: each is a product of d features.",
+        ),
+        mistake(
+            "restricted waits",
+            _table(restricted_self_attention=lambda n, d, k, r: (None, n / r, None)),
+            "n/r is how many layers a signal needs: within one layer no token waits for another, 1 step.",
+        ),
+        mistake(
+            "restricted path 1",
+            _table(restricted_self_attention=lambda n, d, k, r: (None, None, 1)),
+            "A token of restricted attention sees r others: for n of them layers must be put on top of each other.",
+        ),
+        mistake(
+            "restricted path r",
+            _table(restricted_self_attention=lambda n, d, k, r: (None, None, r)),
+            "r is how far one layer reaches: how many such layers make up n?",
+        ),
+        mistake(
+            "restricted path n",
+            _table(restricted_self_attention=lambda n, d, k, r: (None, None, n)),
+            "Each layer of restricted attention reaches r tokens further, not one: n/r.",
+        ),
+    ]
+
 
 # ---- attention with everything ----
 

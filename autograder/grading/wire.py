@@ -14,7 +14,8 @@ from typing import Any
 
 import torch
 
-from autograder.plain import DTYPES, MAX_DEPTH, MAX_ITEMS, Other, plain
+from autograder.expressions import MAX_TEXT
+from autograder.plain import DTYPES, MAX_DEPTH, MAX_ITEMS, Expression, Other, plain
 
 MAX_BYTES = 64 * 2**20
 MAX_TENSORS = 2_000
@@ -43,6 +44,8 @@ def _down(value: Any, buffers: list[bytes]) -> Any:
         return ["dict", [[key, _down(x, buffers)] for key, x in value.items()]]
     if isinstance(value, Other):
         return ["other", value.kind]
+    if isinstance(value, Expression):
+        return ["expression", value.text]
     return ["int", hex(value)] if type(value) is int and abs(value) >= 2**53 else value
 
 
@@ -85,6 +88,8 @@ def _up(node: Any, buffers: memoryview, budget: list[int], depth: int) -> Any:
         return _tensor(*rest, buffers, budget)
     if kind == "other":
         return Other(_text(rest[0])[:300])
+    if kind == "expression":
+        return Expression(_text(rest[0])[:MAX_TEXT])
     if kind == "int" and len(_text(rest[0])) < 1_100:
         return int(rest[0], 16)
     raise Malformed(f"unknown kind {str(kind)[:20]!r}")

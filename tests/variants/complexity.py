@@ -130,7 +130,37 @@ def _closed_form(n, d_model, cached):
     return 4 * d**2 * n * (n + 1) + 2 * d * n * (n + 1) * (2 * n + 1) // 3
 
 
+# ---- the table ----
+
+_N, _D, _K, _R = sympy.symbols("n d k r")
+
+
+def _says(attention=None, recurrent=None, convolution=None, restricted=None):
+    return lambda: {
+        "self-attention": attention or (_N**2 * _D, 1, 1),
+        "recurrent": recurrent or (_N * _D**2, _N, _N),
+        "convolutional": convolution or (_K * _N * _D**2, 1, _N / _K),
+        "restricted self-attention": restricted or (_R * _N * _D, 1, _N / _R),
+    }
+
+
+def _exact_costs():
+    n, d, k, r = sympy.symbols("n d k r", integer=True, positive=True)
+    return {
+        "recurrent": [4 * n * d**2, sympy.Integer(1) * n, n - 1],
+        "restricted self-attention": [4 * r * n * d, sympy.Integer(2), sympy.ceiling((n - 1) / (r - 1))],
+        "convolutional": [2 * n * k * d * d, sympy.S.One, (n - 1) / (k - 1) + sympy.Rational(1, 2)],
+        "self-attention": [2 * n * d * n + 2 * n * n * d + 3 * n**2, 2, 1.0],
+    }
+
+
 VARIANTS = {
+    "complexity.table": [
+        _says(),
+        _exact_costs,
+        _says(attention=(_N * _D * (_N + 5), 3, np.int64(2)), convolution=(_K * _N * _D * (_D + 1), 1, 2 * _N / _K)),
+        _says(restricted=(_N * _D * (_R + sympy.sqrt(_R)), 1, _N / (_R + 1) + 7)),
+    ],
     "complexity.attention_flops": [
         _attention_counted,
         lambda n, d_model: 4 * n * d_model * (2 * d_model + n),
@@ -177,6 +207,37 @@ VARIANTS = {
 }
 
 WRONG = {
+    "complexity.table": [
+        dict,
+        lambda: {"self-attention": (_N**2 * _D, 1, 1)},
+        lambda: [(_N**2 * _D, 1, 1)] * 4,
+        lambda: {kind: tuple(map(str, row)) for kind, row in _says()().items()},
+        _says(attention=("n**2*d", 1, 1)),
+        _says(attention=(_N**2 * _D, 1)),
+        _says(attention=(-(_N**2) * _D, 1, 1)),
+        _says(attention=(_N**2 * _D, 0, 1)),
+        _says(attention=(sympy.O(_N**2), 1, 1)),
+        _says(attention=(_N**3 * _D, 1, 1)),
+        _says(attention=(_N ** sympy.Rational(21, 10) * _D, 1, 1)),
+        _says(attention=(_N**2 * _D * sympy.log(_N), 1, 1)),
+        _says(attention=(_N**_N, 1, 1)),
+        _says(attention=(sympy.Symbol("N") ** 2 * sympy.Symbol("D"), 1, 1)),
+        _says(attention=(sympy.nan, sympy.nan, sympy.nan)),
+        _says(attention=(sympy.oo, 1, 1)),
+        _says(attention=(sum(_N**i for i in range(2000)), 1, 1)),
+        _says(attention=(1000, 1, 1)),
+        _says(attention=(_K * _N**2 * _D, 1, 1)),
+        _says(recurrent=(_N * _D**2, sympy.log(_N), _N)),
+        _says(recurrent=(_N * _D**2 + _N**2 * _D, _N, _N)),
+        _says(recurrent=(_N * _D**3, _N, _N)),
+        _says(convolution=(_K * _N * _D**2, _K, _N / _K)),
+        _says(convolution=(_K * _N * _D**2, 1, _N - _K)),
+        _says(convolution=(_K * _N * _D**2, 1, sympy.sqrt(_N))),
+        _says(restricted=(_R * _N * _D, 1, sympy.log(_N) / sympy.log(_R))),
+        _says(restricted=(_R * _D, 1, _N / _R)),
+        _says(restricted=(_K * _N * _D, 1, _N / _K)),
+        lambda: {kind: row[::-1] for kind, row in _says()().items()},
+    ],
     "complexity.attention_flops": [
         lambda n, d: 8 * n * d**2 + 4 * n**2 * d + 1,
         lambda n, d: 4 * n**2 * d + 8 * d**2 * n**2,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import product
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -137,13 +138,11 @@ def roles() -> None:
 
 def reach_of_one_layer(n: int = 49, width: int = 5) -> None:
     """How strongly each input moves the middle output of one layer: self-attention beside a convolution."""
-    torch_state = torch.random.get_rng_state()
-    torch.manual_seed(0)
-    layers = {"self-attention": attention.MultiHeadAttention(16, 2), f"convolution, width {width}": None}
-    convolution = nn.Conv1d(16, 16, width, padding=width // 2)
-    layers[f"convolution, width {width}"] = lambda x: convolution(x.mT).mT
-    x = torch.randn(1, n, 16, requires_grad=True)  # (1, T, D)
-    torch.random.set_rng_state(torch_state)
+    with torch.random.fork_rng(devices=[]):  # layers draw their weights from the global generator
+        torch.manual_seed(0)
+        attend, convolution = attention.MultiHeadAttention(16, 2), nn.Conv1d(16, 16, width, padding=width // 2)
+        x = torch.randn(1, n, 16, requires_grad=True)  # (1, T, D)
+    layers = {"self-attention": attend, f"convolution, width {width}": lambda x: convolution(x.mT).mT}
     with style():
         figure, axes = _panels(2, 4.6, 2.9, "Self-attention has no neighbourhood: one layer reads the whole text")
         counts = []
@@ -204,7 +203,9 @@ def accuracy() -> None:
     widths = [8, 32, 128, 512]
     found = {kind: [lookup_accuracy(kind, d) for d in widths] for kind in ("unscaled", "scaled", "additive")}
     with style():
-        figure, (ax,) = _panels(1, 7.2, 3.6, "")
+        figure, (ax,) = _panels(
+            1, 7.2, 3.6, "Wide and unscaled learns worst; the scale closes the gap to additive scores"
+        )
         names = {"unscaled": "dot product, unscaled", "scaled": "dot product / √d_k", "additive": "additive"}
         for marker, dash, colour, kind in zip(
             MARKERS, ("-", "-", "--"), (ORANGE, BLUE, COLOURS[2]), names, strict=False
@@ -216,7 +217,6 @@ def accuracy() -> None:
         ax.set_xticks(widths, widths)
         ax.minorticks_off()
         ax.legend(loc="lower center")
-        figure.suptitle("Wide and unscaled learns worst; the scale closes the gap to additive scores", color=GREY)
         rows = "; ".join(f"{names[k]} {', '.join(f'{a:.2f}' for a in v)}" for k, v in found.items())
         show(figure, f"Accuracy of a learned look-up at d_k = {', '.join(map(str, widths))}: {rows}.")
 
@@ -232,7 +232,7 @@ def dot_against_additive(d: int = 64) -> None:
     }
     flops = {"dot": lambda n: counting.dot_cost(n, d), "additive": lambda n: counting.additive_cost(n, d, d)}
     with style():
-        figure, axes = _panels(3, 3.2, 3.5, "Additive scores: nearly the same FLOPs, but far more memory and time")
+        figure, axes = _panels(3, 3.2, 3.5, "Additive scores: in the end the same FLOPs, but far more memory and time")
         ends = {}
         for marker, colour, (name, score) in zip("so", (BLUE, ORANGE), ways.items(), strict=True):
             measured = [_memory_and_time(score, n, d) for n in sizes]
@@ -280,41 +280,42 @@ def _memory_and_time(score: Callable, n: int, d: int) -> tuple[float, float]:
 
 def two_cuts(n: int = 4, n_heads: int = 2, d_k: int = 3) -> None:
     """What each head gets by the right cut, and by `view` alone. A colour for each token."""
-    features = torch.arange(n * n_heads * d_k).view(n, n_heads * d_k)  # (T, D)
+    d_model = n_heads * d_k
+    features = torch.arange(n * d_model).view(n, d_model)  # (T, D)
     ways = {
         "x: a row for each token": features[None],
         "split, then swapped": attention.split_heads(features[None], n_heads)[0],
         "view alone": features.view(n_heads, n, d_k),
     }
     with style():
-        figure, axes = _panels(3, 3.6, 4.6, "By view alone a head gets a piece of the text, not of each token")
-        for ax, (title, heads) in zip(axes, ways.items(), strict=True):
-            _tokens(ax, heads, n_heads * d_k)
-            ax.set(title=title)
+        figure, (ax,) = _panels(1, 8.5, 4.9, "By view alone a head gets a piece of the text, not of each token")
+        left = 0.0
+        for title, heads in ways.items():  # (H, T, K)
+            ax.text(left, -0.4, title)
+            _tokens(ax, heads, d_model, left)
+            left += heads.shape[-1] + 2
+        ax.set(xlim=(-0.2, left), ylim=(n_heads * (n + 0.8), -1), aspect="equal")
+        ax.axis("off")
         show(
             figure,
-            f"{n} tokens of {n_heads * d_k} features, a colour for each token, cut into {n_heads} heads. Split and "
+            f"{n} tokens of {d_model} features, a colour for each token, cut into {n_heads} heads. Split and "
             "swapped, each head holds a part of every token. By view alone, head 0 holds only the first "
             f"{n // n_heads} tokens, and its rows are no longer tokens.",
         )
 
 
-def _tokens(ax: Axes, heads: Tensor, d_model: int) -> None:
+def _tokens(ax: Axes, heads: Tensor, d_model: int, left: float) -> None:
     """Tables (H, rows, columns) of feature numbers one above the other, coloured by the token they come from."""
     from matplotlib.patches import Rectangle
 
     n_heads, rows, columns = heads.shape
-    for h in range(n_heads):
-        top = h * (rows + 0.8)
-        for r in range(rows):
-            for c in range(columns):
-                token, feature = divmod(int(heads[h, r, c]), d_model)
-                ax.add_patch(Rectangle((c, top + r), 0.95, 0.95, color=COLOURS[token], alpha=0.75, linewidth=0))
-                _write(ax, c + 0.47, top + r + 0.5, f"{token}·{feature}", on_colour=True)
-        if n_heads > 1:
-            ax.text(-0.2, top + rows / 2, f"head {h}", rotation=90, ha="right", va="center")
-    ax.set(xlim=(-0.8, columns), ylim=(n_heads * (rows + 0.8), -0.2), aspect="equal")
-    ax.axis("off")
+    for h, r, c in product(range(n_heads), range(rows), range(columns)):
+        token, feature = divmod(int(heads[h, r, c]), d_model)
+        x, y = left + c, h * (rows + 0.8) + r
+        ax.add_patch(Rectangle((x, y), 0.95, 0.95, color=COLOURS[token], alpha=0.75, linewidth=0))
+        _write(ax, x + 0.47, y + 0.5, f"{token}·{feature}", on_colour=True)
+    for h in range(n_heads if n_heads > 1 else 0):
+        ax.text(left - 0.15, h * (rows + 0.8) + rows / 2, f"head {h}", rotation=90, ha="right", va="center")
 
 
 def head_cost(n: int = 256, d_model: int = 512) -> None:
@@ -356,7 +357,7 @@ def patterns(n: int = 7) -> None:
     together = attention.scores(w_q, w_k).sum(0).softmax(-1)  # (n, n)
     titles = ("head 0: the token before", "head 1: the first token", "one head for both: half each")
     with style():
-        figure, axes = _panels(3, 3.3, 3.8, "Two heads see two things clearly; one head sees both by half")
+        figure, axes = _panels(3, 3.3, 4.3, "Two heads see two things clearly; one head sees both by half")
         for ax, title, weights in zip(axes, titles, (*heads, together), strict=True):
             grid(ax, weights, title)
         for ax in axes[1:]:
@@ -432,7 +433,9 @@ def growth(n_layers: int = 5) -> None:
     """Inputs counted on networks built for it, against the formula, with depth."""
     layers = range(1, n_layers + 1)
     with style():
-        figure, (ax,) = _panels(1, 7.2, 3.6, "")
+        figure, (ax,) = _panels(
+            1, 7.2, 3.6, "Every layer multiplies what a node sees (marks counted, lines the formula)"
+        )
         for marker, colour, (n_heads, residual) in zip(
             "osD^", COLOURS, ((1, False), (2, False), (2, True), (3, True)), strict=False
         ):
@@ -444,7 +447,6 @@ def growth(n_layers: int = 5) -> None:
             ax.annotate(name, (n_layers, counted[-1]), xytext=(10, -4), textcoords="offset points", color=colour)
         ax.set(xlabel="layers", ylabel="inputs that reach one node", yscale="log", xticks=list(layers))
         ax.margins(x=0.03)
-        figure.suptitle("Every layer multiplies what a node sees (marks counted, lines the formula)", color=GREY)
         show(
             figure,
             f"Inputs that reach one node after 1 to {n_layers} layers of argmax attention, on a log scale: one head "

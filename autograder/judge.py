@@ -126,8 +126,11 @@ def _fault(exercise: Exercise, case: Case, answer: Answer, target: Answer | None
 
 
 def _telling(faults: list[_Fault]) -> _Fault:
-    """The first fault, or one like it on a case that shows more: a picture of one entry tells nothing."""
-    first = faults[0]
+    """The first fault, or one like it on a case that shows more: a picture of one entry tells nothing.
+
+    "The values are right, but …" is said only where they are right in every case.
+    """
+    first = next((f for f in faults if f.kind not in ("gradient", "changed", "random")), faults[0])
     if first.difference is None or first.difference.target is None:
         return first
     alike = [f for f in faults if f.difference and f.difference.kind == first.difference.kind]

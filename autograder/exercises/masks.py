@@ -614,7 +614,8 @@ class MaskedSoftmax:
         holds(
             "no NaN",
             lambda w, scores, mask: not w.isnan().any(),
-            "There is NaN in your weights: a row with nothing to see must be all zeros.",
+            "There is NaN in your weights: 0/0 in a row with nothing to see, which must be all zeros, or inf/inf where "
+            "a large score went through a bare `exp`.",
         ),
         holds(
             "hidden keys get nothing",

@@ -23,7 +23,7 @@ from autograder.grading import wire
 MAX_STREAM = 20_000
 MAX_DATA = 150_000
 MAX_OUTPUTS = 50
-ALLOWED = {f"autograder.{name}" for name in ("ask", "plain", "book", "notebook", "grading")}
+ALLOWED = {f"autograder.{name}" for name in ("ask", "plain", "expressions", "book", "notebook", "grading")}
 
 
 class _Capped:

@@ -76,7 +76,7 @@ check("attention.scores", scores)
 # The last is quickly tried. Here are scores far larger than any that you will meet:
 
 # %%
-torch.tensor([1000.0, 900.0, 800.0]).softmax(-1).tolist()
+torch.tensor([1000.0, 800.0, 600.0]).softmax(-1).tolist()
 
 # %% [markdown]
 # No overflow: PyTorch takes the largest score away from all of them before it does anything else. But look at what the

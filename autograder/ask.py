@@ -111,8 +111,22 @@ def _module(target: Callable, case: Case, inputs: tuple, named: dict) -> Any:
     elif case.gradient:  # called with the weights of the case themselves, whose gradients are asked for
         weights = {name: case.state[name] for name in weights}
     else:
+        _first_call(module, inputs, named)
         return module(*inputs, **named)
     return torch.func.functional_call(module, weights, inputs, named)
+
+
+def _first_call(module: nn.Module, inputs: tuple, named: dict) -> None:
+    """Other inputs first: a layer that keeps its mask, or anything else of one call, answers the next one wrong."""
+
+    def other(x: torch.Tensor) -> torch.Tensor:
+        if x.is_floating_point():
+            return torch.nan_to_num(x.detach(), neginf=0.0) + 1
+        return torch.ones_like(x) if x.dtype is torch.bool else x.clone()
+
+    inputs, named = map_tensors(other, (inputs, named))
+    with torch.no_grad(), contextlib.suppress(Exception):
+        module(*inputs, **named)
 
 
 def _assembled(target: Callable, case: Case, inputs: tuple, named: dict) -> Any:

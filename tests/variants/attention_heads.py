@@ -202,6 +202,15 @@ class _AlwaysCausal(_Four):
         return self.out_proj(self.glue(F.scaled_dot_product_attention(q, k, v, is_causal=True)))
 
 
+class _FirstMaskKept(_Fused):
+    kept = None
+
+    def forward(self, x, memory=None, mask=None):
+        if self.kept is None:
+            self.kept = mask
+        return super().forward(x, memory, self.kept)
+
+
 class _Detached(_Fused):
     def forward(self, x, memory=None, mask=None):
         return super().forward(x.detach(), memory, mask)
@@ -335,6 +344,7 @@ WRONG = {
         _MaskTransposed,
         _MaskOnlyWithMemory,
         _AlwaysCausal,
+        _FirstMaskKept,
         _Detached,
         _FrozenWeights,
         _DropoutInEvaluation,

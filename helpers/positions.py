@@ -6,8 +6,23 @@ has the frequency base^(−2i/d_model).
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import torch
 from torch import Tensor, nn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def equivariance_gap(layer: Callable[[Tensor], Tensor], x: Tensor, permutation: Tensor) -> float:
+    """Greatest absolute difference between layer(x)[:, permutation] and layer(x[:, permutation]).
+
+    x (B, T, D), permutation (T,). Nought up to rounding for a layer that treats tokens as a set.
+    """
+    with torch.no_grad():
+        gap = layer(x)[:, permutation] - layer(x[:, permutation])  # (B, T, D)
+    return gap.abs().max().item()
 
 
 def frequencies(d_model: int, base: float = 10000.0) -> Tensor:
@@ -103,6 +118,38 @@ def shift_matrix(k: float, d_model: int, base: float = 10000.0) -> Tensor:
     blocks = torch.stack([torch.stack([cos, sin], -1), torch.stack([-sin, cos], -1)], -2)  # (D/2, 2, 2)
     matrix = torch.block_diag(*blocks)  # (D, D)
     return matrix.to(torch.get_default_dtype()).to(torch.get_default_device())
+
+
+def similarity(k: float, d_model: int, base: float = 10000.0) -> float:
+    """PE(x) · PE(x + k), whatever x is: the sum over pairs of cos(k/base^(2i/D)).
+
+    From cos a cos b + sin a sin b = cos(a − b). ValueError where D is odd.
+    """
+    _check_even(d_model)
+    return (k * frequencies(d_model, base)).cos().sum().item()
+
+
+def add_or_concat(x_i: Tensor, p_i: Tensor, x_j: Tensor, p_j: Tensor) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """The terms of z_i · z_j, each (…), for z = x + p and for z = [x, p]; tokens x and positions p (…, D).
+
+    "xp" is x_i · p_j, "px" is p_i · x_j: concatenating loses these two. (Ke et al. 2021, section 3.1)
+    """
+    xx, pp = (x_i * x_j).sum(-1), (p_i * p_j).sum(-1)  # (…)
+    xp, px = (x_i * p_j).sum(-1), (p_i * x_j).sum(-1)  # (…)
+    return {"xx": xx, "xp": xp, "px": px, "pp": pp}, {"xx": xx, "pp": pp}
+
+
+def bias_from_concat(q_pos: Tensor, k_pos: Tensor) -> Tensor:
+    """What concatenated positions add to unscaled scores: (Tq, Tk) for q_pos (Tq, K) and k_pos (Tk, K)."""
+    return q_pos @ k_pos.mT  # (Tq, Tk)
+
+
+def extra_parameters(max_len: int, n_heads: int) -> int:
+    """Numbers that relative biases add to a layer: one for each head and each distance from −(max_len − 1) up.
+
+    Causal attention never looks ahead and would need n_heads · max_len. (Raffel et al. 2020, section 2.1)
+    """
+    return n_heads * (2 * max_len - 1)
 
 
 def _check_even(d_model: int) -> None:

@@ -93,3 +93,41 @@ def test_positions_work_where_the_model_is():
     with torch.device("meta"):
         assert positions.sinusoidal(5, 6).device.type == "meta"
         assert Model().positions(torch.zeros(2, 5, 6)).device.type == "meta"
+
+
+def test_the_gap_is_nought_for_a_set_and_not_where_order_counts():
+    torch.manual_seed(0)
+    x, permutation = torch.randn(3, 5, 4, dtype=torch.float64), torch.tensor([2, 0, 1, 4, 3])
+    weight = torch.randn(5, 5, dtype=torch.float64)
+    assert positions.equivariance_gap(lambda x: (x @ x.mT).softmax(-1) @ x, x, permutation) < 1e-12
+    expected = ((weight @ x)[:, permutation] - weight @ x[:, permutation]).abs().max()
+    assert positions.equivariance_gap(lambda x: weight @ x, x, permutation) == pytest.approx(float(expected))
+    assert expected > 0.1
+
+
+@pytest.mark.parametrize("k", [0, 1, -4, 30])
+def test_similarity_is_the_same_at_every_position(k):
+    table = positions._sinusoidal(100, 6, 50.0)
+    for x in (4, 17, 60):
+        assert positions.similarity(k, 6, 50.0) == pytest.approx(float(table[x] @ table[x + k]))
+    with pytest.raises(ValueError, match="d_model=3 is odd"):
+        positions.similarity(k, 3)
+
+
+def test_terms_of_added_and_of_concatenated_positions():
+    x_i, p_i, x_j, p_j = torch.randn(4, 7, dtype=torch.float64)
+    added, joined = positions.add_or_concat(x_i, p_i, x_j, p_j)
+    assert list(added) == ["xx", "xp", "px", "pp"] and list(joined) == ["xx", "pp"]
+    torch.testing.assert_close(sum(added.values()), (x_i + p_i) @ (x_j + p_j))
+    torch.testing.assert_close(sum(joined.values()), torch.cat([x_i, p_i]) @ torch.cat([x_j, p_j]))
+    torch.testing.assert_close(added["xp"], x_i @ p_j)
+
+
+def test_concatenated_positions_are_a_bias():
+    q, k, q_pos, k_pos = torch.randn(5, 4), torch.randn(7, 4), torch.randn(5, 3), torch.randn(7, 3)
+    joined = torch.cat([q, q_pos], -1) @ torch.cat([k, k_pos], -1).T
+    torch.testing.assert_close(q @ k.T + positions.bias_from_concat(q_pos, k_pos), joined)
+
+
+def test_relative_biases_are_as_many_as_the_table_has():
+    assert positions.extra_parameters(6, 3) == torch.empty(3, 2 * 6 - 1).numel()

@@ -243,11 +243,11 @@ def vocabularies(low: int = 30_000, high: int = 46_000) -> None:
             rest -= parameters.embedding(preset.vocab_size, preset.d_model)
             excess = [(rest + parameters.embedding(v, preset.d_model) - reported) / 1e6 for v in sizes]
             ax.plot(sizes, excess, color=colour, linestyle=dash)
-            beside = {"xytext": (8, -12), "textcoords": "offset points", "color": colour}
-            ax.annotate(f"{name}, reported {reported / 1e6:.0f} M", (sizes[-9], excess[-9]), **beside)
+            beside = {"textcoords": "offset points", "color": colour}
+            ax.annotate(f"{name}, reported {reported / 1e6:.0f} M", (sizes[-9], excess[-9]), (8, -32), **beside)
             meets = parameters.vocabulary(preset, reported)
             ax.plot([meets], [0], marker="o", color=colour)
-            ax.annotate(f"{meets:,}", (meets, 0), **beside)
+            ax.annotate(f"{meets:,}", (meets, 0), (8, -12), **beside)
             said.append(f"{name} agrees with its {reported / 1e6:.0f} million at {meets:,} tokens")
         ax.axvline(config.base.vocab_size, color=GREEN, linestyle=":")
         ax.text(config.base.vocab_size, 9.6, f" {config.base.vocab_size:,}, the paper's", color=GREEN, va="top")

@@ -71,6 +71,7 @@ class Misnamed(Exception):
 class Probe(nn.Module):
     """The one generic model that travels as weights; `ids (B, T)` → logits `(B, T, V)`, any T up to the size of `b`.
 
+    As a layer it takes features `(B, T, D)`, of which each row weighs the tokens that it is a mixture of.
     Every probe has all of these weights, so nothing but its behaviour tells one from another.
     """
 
@@ -83,8 +84,9 @@ class Probe(nn.Module):
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
         time = ids.shape[1]
-        h = self.a[ids] + self.b[:time]  # (B, T, D)
-        gated = self.d[ids] * h  # (B, T, D)
+        token, gate = (ids @ t if ids.is_floating_point() else t[ids] for t in (self.a, self.d))  # (B, T, D) each
+        h = token + self.b[:time]  # (B, T, D)
+        gated = gate * h  # (B, T, D)
         h = h + self.c[0, :time, :time] @ h + self.c[1, :time, :time] @ gated  # (B, T, D)
         square = h.square().mean(-1)  # (B, T)
         size = square @ self.e[:time, :time].T / self.e[:time, :time].sum(-1)  # (B, T)

@@ -57,7 +57,10 @@ def judge(exercise: Exercise, cases: list[Case], answers: list[Answer]) -> Verdi
     faults = [fault for fault in faults if fault]
     if not faults:
         return Verdict(exercise.name, "right", float(exercise.points), exercise.points, _praise(exercise))
-    return _explain(exercise, pairs, _telling(faults))
+    fault = _telling(faults)
+    if fault.kind != "refusal":  # what else is wrong is the same whether or not it refuses what it should
+        pairs = [pair for pair, target in zip(pairs, targets, strict=True) if not (target and _refuses(target))]
+    return _explain(exercise, pairs, fault)
 
 
 def _target(exercise: Exercise, case: Case) -> Answer | None:
@@ -101,6 +104,8 @@ def _praise(exercise: Exercise) -> str:
 
 
 def _fault(exercise: Exercise, case: Case, answer: Answer, target: Answer | None) -> _Fault | None:
+    if target is not None and _refuses(target) and answer.status in ("value", "error"):
+        return None if _refuses(answer) else _Fault("refusal", case, answer)
     if answer.status != "value":
         return _Fault(answer.status, case, answer)
     if answer.device:
@@ -123,6 +128,16 @@ def _fault(exercise: Exercise, case: Case, answer: Answer, target: Answer | None
     if answer.random and not exercise.may_use_global_random:
         return _Fault("random", case, answer)
     return None
+
+
+def _refuses(answer: Answer) -> bool:
+    """Whether it raised ValueError with a sentence: where the reference does, that is what is asked for."""
+    return answer.status == "error" and answer.note.startswith("ValueError: ")
+
+
+def _raised(answer: Answer) -> str:
+    """The name of the exception."""
+    return answer.note.split(":")[0].split(" ")[0]
 
 
 def _telling(faults: list[_Fault]) -> _Fault:
@@ -213,7 +228,7 @@ def _diagnose(exercise: Exercise, pairs: list[tuple[Case, Answer]], fault: _Faul
             if all(_like(exercise, mistake.version, *pair, strict=True) for pair in pairs):
                 return mistake
             near = near or mistake
-    return near if fault.kind in ("value", "property", "error", "names") else None
+    return near if fault.kind in ("value", "property", "error", "names", "refusal") else None
 
 
 def _like(exercise: Exercise, version: Any, case: Case, answer: Answer, strict: bool) -> bool:
@@ -225,7 +240,7 @@ def _like(exercise: Exercise, version: Any, case: Case, answer: Answer, strict: 
     if theirs.status != answer.status:
         return False
     if theirs.status == "error":
-        return theirs.note.split(":")[0].split(" ")[0] == answer.note.split(":")[0].split(" ")[0]
+        return _raised(theirs) == _raised(answer)
     if theirs.status == "names":
         return theirs.note == answer.note
     if case.fake:
@@ -247,6 +262,12 @@ def _words(exercise: Exercise, fault: _Fault) -> str:
         return f"`{name}` gave no answer, asked with {where}: {fault.answer.note or 'its process ended'}."
     if fault.kind == "timeout":
         return f"`{name}` did not answer in time, asked with {where}: look for a loop that never ends."
+    if fault.kind == "refusal":
+        instead = f"raised {_raised(fault.answer)}" if fault.answer.status == "error" else "gave an answer"
+        return (
+            f"Asked with {where}, `{name}` {instead} where `raise ValueError(…)` is due, "
+            "with a sentence that says what is wrong and what to do."
+        )
     if fault.kind == "names":
         return (
             f"`{name}` cannot be given the weights of the exercise, because {fault.answer.note}: "

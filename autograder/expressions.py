@@ -17,9 +17,14 @@ MAX_NODES = 300
 MAX_DEPTH = 30
 MAX_INTEGER = 10**40
 MAX_POWER = 64
+MAX_EXPONENT = 10_000
 MAX_TEXT = 20_000
 
 OPERATORS = ("Add", "Mul", "Pow", "log", "exp", "sin", "cos", "floor", "ceiling")
+MATRICES = ("MatMul", "Transpose", "softmax")
+MANY = ("Add", "Mul", "MatMul")
+NAMED = ("Symbol", "MatrixSymbol")
+CONSTANTS = ("I", "pi", "Identity")
 Tree = list
 
 
@@ -39,8 +44,10 @@ def _down(value: Any, budget: list[int], depth: int) -> Tree:
     if budget[0] < 0 or depth > MAX_DEPTH:
         raise ValueError(f"an expression of more than {MAX_NODES} nodes, or deeper than {MAX_DEPTH}")
     head = _heads().get(type(value))
-    if head == "Symbol":
+    if head in NAMED:
         return [head, str(value.name)[:20]]
+    if head in CONSTANTS:
+        return [head]
     if head == "Integer":
         return [head, _small(int(value))]
     if head == "Rational":
@@ -58,15 +65,26 @@ def _heads() -> dict[type, str]:
     import sympy
     from sympy import S
 
-    numbers = {type(x): "Integer" for x in (S.Zero, S.One, S.NegativeOne)} | {type(S.Half): "Rational"}
-    names = ("Symbol", "Integer", "Rational", "Float", *OPERATORS)
-    return numbers | {getattr(sympy, name): name for name in names}
+    from helpers.proofs import softmax
+
+    constants = {type(S.Half): "Rational", type(S.ImaginaryUnit): "I", type(S.Pi): "pi", softmax: "softmax"}
+    constants |= {type(x): "Integer" for x in (S.Zero, S.One, S.NegativeOne)}
+    names = (*NAMED, "Integer", "Rational", "Float", "Identity", *OPERATORS, "MatMul", "Transpose")
+    return constants | {getattr(sympy, name): name for name in names}
 
 
 def _small(n: int) -> int:
     if abs(n) > MAX_INTEGER:
         raise ValueError("an expression with a number of more than 40 digits")
     return n
+
+
+def is_tower(number: Any) -> bool:
+    """Whether a SymPy number holds a power such as 9**9**9 that nobody can write out, kept unevaluated."""
+    from sympy import Pow, exp
+
+    exponents = [power.exp for power in number.atoms(Pow, exp)]
+    return any(abs(exponent.evalf(5)) > MAX_EXPONENT for exponent in exponents)
 
 
 # ---- reading: text → tree ----
@@ -89,7 +107,9 @@ def _up(node: Any, budget: list[int], depth: int) -> Tree:
     head, *rest = node
     if type(head) is not str:
         raise ValueError("no expression")
-    if head == "Symbol" and len(rest) == 1 and type(rest[0]) is str and len(rest[0]) <= 20:
+    if head in NAMED and len(rest) == 1 and type(rest[0]) is str and len(rest[0]) <= 20:
+        return node
+    if head in CONSTANTS and not rest:
         return node
     if head == "Integer" and len(rest) == 1 and type(rest[0]) is int:
         return ["Integer", _small(rest[0])]
@@ -97,7 +117,7 @@ def _up(node: Any, budget: list[int], depth: int) -> Tree:
         return ["Rational", *map(_small, rest)]
     if head == "Float" and len(rest) == 1 and type(rest[0]) is float:
         return node
-    if (head in ("Add", "Mul") and rest) or (head in OPERATORS and len(rest) == (2 if head == "Pow" else 1)):
+    if (head in MANY and rest) or (head in OPERATORS + MATRICES and len(rest) == (2 if head == "Pow" else 1)):
         return [head, *(_up(child, budget, depth + 1) for child in rest)]
     raise ValueError("no expression")
 
@@ -105,10 +125,15 @@ def _up(node: Any, budget: list[int], depth: int) -> Tree:
 def show(tree: Tree) -> str:
     """The tree as one would write it in Python, bracketed where in doubt."""
     head, *rest = tree
-    if head in ("Symbol", "Integer", "Float"):
+    if head in (*NAMED, "Integer", "Float"):
         return str(rest[0])
+    if head in CONSTANTS:
+        return "I" if head == "Identity" else head
     if head == "Rational":
         return f"{rest[0]}/{rest[1]}"
+    if head in MATRICES and head != "softmax":
+        parts = [f"({show(child)})" if child[0] == "MatMul" else show(child) for child in rest]
+        return "*".join(parts) if head == "MatMul" else f"{parts[0]}.T"
     parts = [show(child) if child[0] not in ("Add", "Mul", "Rational") else f"({show(child)})" for child in rest]
     if head in ("Add", "Mul", "Pow"):
         return {"Add": " + ", "Mul": "*", "Pow": "**"}[head].join(parts)

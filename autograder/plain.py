@@ -57,11 +57,13 @@ def _number(value: Any, module: str) -> Any:
     if module == "numpy" and getattr(value, "shape", None) == ():
         return plain(value.item(), MAX_DEPTH)
     if module == "sympy" and getattr(value, "is_number", False) is True:
+        if not value.is_Number and expressions.is_tower(value):
+            return Other("a SymPy number too large to compute")
         if value.is_integer is True:
             return plain(int(value), MAX_DEPTH)
         if value.is_real is True:
             return float(value)
-    elif module == "sympy":
+    elif module == "sympy" or type(value).__module__ == "helpers.proofs":
         try:
             return Expression(expressions.write(value))
         except ValueError as error:

@@ -27,7 +27,7 @@ LOOK = {kind: {"color": colour, "marker": m} for kind, colour, m in zip(LAYERS, 
 SHORT = {kind: kind.replace("self-attention", "attention") for kind in LAYERS}
 
 
-def _claim(kind: str, column: int, **sizes: int) -> float:
+def claim(kind: str, column: int, **sizes: int) -> float:
     """An entry of the table at these sizes; restricted attention sees as many tokens as a kernel has."""
     entry = complexity.table()[kind][column]
     return float(
@@ -106,7 +106,7 @@ def cost() -> None:
         for ax, (letter, sizes) in zip(axes, ranges.items(), strict=True):
             for kind, layer in LAYERS.items():
                 places = [at | {letter: size} for size in sizes]
-                claims = [_claim(kind, 0, **place) for place in places]
+                claims = [claim(kind, 0, **place) for place in places]
                 found = [complexity.measured_flops(layer, p["n"], p["d"], p["k"]) for p in places]
                 said.append(f"{letter}, {_against(ax, SHORT[kind], sizes, claims, found, LOOK[kind])}")
             rest = ", ".join(f"{name} = {size}" for name, size in at.items() if name != letter)
@@ -126,7 +126,7 @@ def waiting() -> None:
         said = []
         for kind, layer in LAYERS.items():
             found = [complexity.waiting_steps(layer, n) for n in sizes]
-            said.append(_against(ax, SHORT[kind], sizes, [_claim(kind, 1, n=n) for n in sizes], found, LOOK[kind]))
+            said.append(_against(ax, SHORT[kind], sizes, [claim(kind, 1, n=n) for n in sizes], found, LOOK[kind]))
         _powers(ax, sizes, xlabel="n", ylabel="products that wait for one another")
         show(figure, f"Longest chain of products against n. Measured exponents: {'; '.join(said)}.")
 
@@ -142,7 +142,7 @@ def path(width: int = 4) -> None:
         said = []
         for kind, layer in layers.items():
             found = [complexity.layers_to_reach(layer, n, width) for n in sizes]
-            claims = [_claim(kind, 2, n=n, k=width) for n in sizes]
+            claims = [claim(kind, 2, n=n, k=width) for n in sizes]
             said.append(_against(ax, SHORT[kind], sizes, claims, found, LOOK[kind]))
         _powers(ax, sizes, xlabel="n", ylabel="layers (steps, if recurrent)")
         show(figure, f"Layers until the last input has a gradient at the first output. Exponents: {'; '.join(said)}.")

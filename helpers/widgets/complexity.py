@@ -30,7 +30,7 @@ def crossing(other: str, d: int, k: int, projections: bool = False) -> float:
 
 
 def sentence(n: int, d: int, k: int, projections: bool = False) -> str:
-    """Which layer costs least at n, and where self-attention meets recurrence and convolution."""
+    """Where self-attention meets recurrence and convolution, and by how much they differ at n."""
     now = costs(n, d, k, projections)
     parts = []
     for other in ("recurrent", "convolutional"):

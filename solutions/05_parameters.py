@@ -142,14 +142,15 @@ check("transformer.EncoderLayer", EncoderLayer)
 # PyTorch has such a layer, too. Its names differ; with the reference's weights under these names, the numbers do not:
 
 # %%
-ours, theirs = layers.EncoderLayer(12, 3, 20), nn.TransformerEncoderLayer(12, 3, 20, dropout=0, batch_first=True)
+ours = layers.EncoderLayer(12, 3, 20)
+theirs = nn.TransformerEncoderLayer(12, 3, 20, dropout=0, batch_first=True)
 names = {"attention.out_proj": "self_attn.out_proj", "feed_forward.up": "linear1", "feed_forward.down": "linear2"}
 names |= {"norm1": "norm1", "norm2": "norm2"}
 weights = ours.state_dict()
-theirs_state = {f"{b}.{w}": weights[f"{a}.{w}"] for a, b in names.items() for w in ("weight", "bias")}
-for w in ("weight", "bias"):
-    theirs_state[f"self_attn.in_proj_{w}"] = torch.cat([weights[f"attention.{p}_proj.{w}"] for p in "qkv"])
-theirs.load_state_dict(theirs_state)
+renamed = {f"{b}.{w}": weights[f"{a}.{w}"] for a, b in names.items() for w in ("weight", "bias")}
+for w in ("weight", "bias"):  # PyTorch keeps three projections in one matrix, (3 · D, D)
+    renamed[f"self_attn.in_proj_{w}"] = torch.cat([weights[f"attention.{p}_proj.{w}"] for p in "qkv"])
+theirs.load_state_dict(renamed)
 x = torch.randn(2, 5, 12)  # (B, T, D)
 print("the same numbers:", torch.allclose(ours(x), theirs(x), atol=1e-5))
 
@@ -179,7 +180,9 @@ class DecoderLayer(nn.Module):
         self.self_attention = attending.MultiHeadAttention(d_model, n_heads)
         self.cross_attention = attending.MultiHeadAttention(d_model, n_heads)
         self.feed_forward = layers.FeedForward(d_model, d_ff)
-        self.norm1, self.norm2, self.norm3 = nn.LayerNorm(d_model), nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.norm3 = nn.LayerNorm(d_model)
         self.norm_first = norm_first
         ### END SOLUTION
 
@@ -211,7 +214,7 @@ figures.architecture()
 # %% [markdown]
 # - Embeddings are multiplied by $\sqrt{d_{model}}$ before positions are added (§3.4).
 # - The *last* encoder layer's output is the memory of *every* decoder layer.
-# - The model makes its own masks. Words between the boxes say what each attention may read.
+# - The model makes its own masks. Words beside the boxes say what each attention may read.
 # - The head turns each vector into one logit for each word of the target language.
 
 # %% [markdown]
@@ -307,7 +310,8 @@ before = psutil.Process().memory_info().rss
 bert = parameters.bert()
 grown = psutil.Process().memory_info().rss - before  # bytes
 n_bytes = 4 * sum(counting.count(bert))
-print(f"BERT in float32: {n_bytes / 1e6:.0f} MB. Taken here: {'hardly anything' if grown < n_bytes / 20 else grown}.")
+print(f"BERT in float32: {n_bytes / 1e6:.0f} MB")
+print("taken here:", "next to nothing" if grown < n_bytes / 20 else f"{grown:,} bytes")
 
 # %% [markdown]
 # ## 6 · Now by hand
@@ -358,7 +362,7 @@ print("sinusoidal positions:", size(positions.SinusoidalPositions, 200), "counte
 
 # %%
 for n_heads in (1, 2, 4, 8):
-    print(f"{n_heads} heads: {size(attending.MultiHeadAttention, 200, n_heads)} parameters")
+    print(f"n_heads = {n_heads}: {size(attending.MultiHeadAttention, 200, n_heads)} parameters")
 
 # %% [markdown]
 # Nothing more. Look at what a head gets: it projects from $d_{model}$ to $d_k = d_{model} / n_{heads}$ features. More
@@ -621,9 +625,9 @@ print(parameters.ledger(slip, parameters.seed_model()).splitlines()[-1])
 figures.shares()
 
 # %% [markdown]
-# Attention gives the model its name for being special, and elsewhere most of the numbers sit. Take one apart yourself:
-# double the layers, the width, the vocabulary, one at a time. Which of them makes the total four times as large? Which
-# does nothing at all?
+# *Attention Is All You Need*, says the title, and in the paper's own models most of the numbers are something else.
+# Take one apart yourself: double the layers, the heads, the vocabulary, the width with $d_{ff}$, one at a time. Which comes
+# closest to four times the total? Which does nothing at all?
 
 # %% tags=["explore", "nbval-ignore-output"]
 from helpers.widgets.parameters import parameter_calculator
@@ -658,8 +662,8 @@ check("parameters.paper", paper)
 # %%
 for name, preset in (("base", config.base), ("big", config.big)):
     real = sum(counting.count(parameters.tied_transformer(preset)))
-    print(f"{name:4} reported {parameters.paper(name) / 1e6:.0f} M, formula {parameters.translation(preset):,}", end="")
-    print(f", counted {real:,} = {real / 1e6:.1f} M")
+    print(f"{name:4} reported {parameters.paper(name) / 1e6:.0f} M, by the formula {parameters.translation(preset):,}")
+    print(f"{'':4} counted {real:,}, or {real / 1e6:.1f} M")
 
 # %% [markdown]
 # One too few, the other too many. Perhaps the vocabulary was not exactly 37,000? Let us see which one would do:
@@ -668,9 +672,9 @@ for name, preset in (("base", config.base), ("big", config.big)):
 figures.vocabularies()
 
 # %% [markdown]
-# None does. A larger vocabulary lifts both lines, base needs one and big a smaller one, and even rounding to the
-# million does not bring them together. So what was counted for one was not counted the same way for the other. Papers
-# are written by people; a ledger is kind to them and exact.
+# None does. Base needs a larger vocabulary and big a smaller one, and even rounding to the million does not bring the
+# two together. Either the models differed in more than their sizes, or the two numbers were not counted in the same
+# way; the paper does not say. Quote it, and count for yourself.
 #
 # BERT is a stack of encoder layers whose embeddings have three tables, for tokens, *learned* positions and segments,
 # and a norm. On top of it sits the **pooler**, a linear layer for the first token (Devlin et al. 2018, §3).

@@ -474,7 +474,7 @@ for title, n in {"a sentence": 20, "a chapter": 8192}.items():
 #    about 128 layers from end to end, or a few layers if some tokens may see all. A convolution's path is 1024 with
 #    contiguous kernels, log n only if dilated. Recurrence needs little memory while it writes, but 8192 steps wait for
 #    one another.
-# 3. The projections, which are most of the cost up to n = 2·d_model, so that the exponent in n was 1.05 for sentences;
+# 3. The projections, which are most of the cost up to n = 2·d_model, so that the exponent in n was 1.03 for sentences;
 #    the factors (a GRU meets attention at another n than an Elman layer); memory, n² for each head unless the kernel is
 #    fused; and the cache, which takes one power of n away in writing.
 # ### END SOLUTION

@@ -626,8 +626,8 @@ figures.shares()
 
 # %% [markdown]
 # *Attention Is All You Need*, says the title, and in the paper's own models most of the numbers are something else.
-# Take one apart yourself: double the layers, the heads, the vocabulary, the width with $d_{ff}$, one at a time. Which comes
-# closest to four times the total? Which does nothing at all?
+# Take one apart yourself: double the layers, the heads, the vocabulary, the width with $d_{ff}$, one at a time. Which
+# comes closest to four times the total? Which does nothing at all?
 
 # %% tags=["explore", "nbval-ignore-output"]
 from helpers.widgets.parameters import parameter_calculator

@@ -25,11 +25,14 @@ KINDS = ("code", "claim", "proof", "choice", "training", "written")
 
 @dataclass(frozen=True)
 class Property:
-    """`test(answer, *inputs)` must be true of every answer; `sentence` is for the learner whose answer it is not."""
+    """`test(answer, *inputs)` must be true of every answer; `sentence` is for the learner whose answer it is not.
+
+    A sentence may also be made from the answer, by a function.
+    """
 
     name: str
     test: Callable[..., Any]
-    sentence: str
+    sentence: str | Callable[[Any], str]
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,7 @@ class Exercise:
     `cases(rng)` returns tuples of inputs or `Case`s. `unique=False` means that the properties alone decide and the
     reference is one right answer among others; `measure(answer, *inputs)` turns an answer into what is compared.
     `shortcuts` are last names that are no answer here (`MultiheadAttention`); `dtypes` are tried on the last case.
+    `proof`, a chain of `proofs`, decides by itself: see there.
     """
 
     name: str
@@ -71,6 +75,7 @@ class Exercise:
     tolerance: float | None = None
     unique: bool = True
     measure: Callable | None = None
+    proof: Any = None
     gradient: bool = True
     fake: bool = True
     may_use_global_random: bool = False
@@ -150,12 +155,21 @@ def exercise(name: str, *, points: int, minutes: int, difficulty: int, **card: A
     def register(page: type) -> Exercise:
         parts = {k: v for k, v in vars(page).items() if not k.startswith("__")}
         parts = {k: tuple(v) if isinstance(v, list) else v for k, v in parts.items()}
+        if "proof" in parts:
+            parts = _of_a_proof(parts["proof"]) | parts
         made = Exercise(name, points, minutes, difficulty, inspect.cleandoc(page.__doc__ or ""), **card, **parts)
         _fit(made)
         _registry[name] = made
         return made
 
     return register
+
+
+def _of_a_proof(proof: Any) -> dict[str, Any]:
+    """What every page of a proof says: ask once, and what the chain finds decides."""
+    holds_good = Property("proof", lambda found: not found.fault, lambda found: found.sentence)
+    asked = {"cases": lambda rng: [()], "gradient": False, "dtypes": ()}
+    return asked | {"measure": proof.check, "properties": (holds_good,), "unique": False}
 
 
 def _fit(page: Exercise) -> None:

@@ -6,6 +6,7 @@ read by who judges. What is read is data: no object, no name and no code of a st
 
 from __future__ import annotations
 
+import ast
 import json
 import math
 from decimal import Context, Decimal
@@ -122,6 +123,38 @@ def _up(node: Any, budget: list[int], depth: int) -> Tree:
     raise ValueError("no expression")
 
 
+def parse(text: str) -> Tree:
+    """The tree of an expression written in Python, by who writes an exercise: `parse("sin(w*(x + k))")`.
+
+    With `@` for products of matrices, `.T` for transposes: `parse("softmax(Q @ K.T) @ V")`.
+    """
+    return _parse(ast.parse(text, mode="eval").body, "@" in text)
+
+
+_BINARY = {ast.Add: "Add", ast.Mult: "Mul", ast.Pow: "Pow", ast.MatMult: "MatMul", ast.Sub: "Sub", ast.Div: "Div"}
+
+
+def _parse(node: ast.AST, matrices: bool) -> Tree:
+    if isinstance(node, ast.Constant):
+        return ["Integer", node.value]
+    if isinstance(node, ast.Name):
+        return [node.id] if node.id in CONSTANTS else [NAMED[matrices], node.id]
+    if isinstance(node, ast.Attribute) and node.attr == "T":
+        return ["Transpose", _parse(node.value, matrices)]
+    if isinstance(node, ast.Call):
+        return [node.func.id, *(_parse(argument, matrices) for argument in node.args)]
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return ["Mul", ["Integer", -1], _parse(node.operand, matrices)]
+    if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
+        left, right = _parse(node.left, matrices), _parse(node.right, matrices)
+        if isinstance(node.op, ast.Sub):
+            return ["Add", left, ["Mul", ["Integer", -1], right]]
+        if isinstance(node.op, ast.Div):
+            return ["Mul", left, ["Pow", right, ["Integer", -1]]]
+        return [_BINARY[type(node.op)], left, right]
+    raise ValueError(f"no expression: {ast.unparse(node)}")
+
+
 def show(tree: Tree) -> str:
     """The tree as one would write it in Python, bracketed where in doubt."""
     head, *rest = tree
@@ -133,7 +166,7 @@ def show(tree: Tree) -> str:
         return f"{rest[0]}/{rest[1]}"
     if head in MATRICES and head != "softmax":
         parts = [f"({show(child)})" if child[0] == "MatMul" else show(child) for child in rest]
-        return "*".join(parts) if head == "MatMul" else f"{parts[0]}.T"
+        return " @ ".join(parts) if head == "MatMul" else f"{parts[0]}.T"
     parts = [show(child) if child[0] not in ("Add", "Mul", "Rational") else f"({show(child)})" for child in rest]
     if head in ("Add", "Mul", "Pow"):
         return {"Add": " + ", "Mul": "*", "Pow": "**"}[head].join(parts)

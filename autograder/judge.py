@@ -56,7 +56,8 @@ def judge(exercise: Exercise, cases: list[Case], answers: list[Answer]) -> Verdi
     faults = [_fault(exercise, *three) for three in zip(cases, answers, targets, strict=True)]
     faults = [fault for fault in faults if fault]
     if not faults:
-        return Verdict(exercise.name, "right", float(exercise.points), exercise.points, _praise(exercise))
+        shown = f"Shown {_measured(exercise, answers[0].value, cases[0]).shown}." if exercise.proof else ""
+        return Verdict(exercise.name, "right", float(exercise.points), exercise.points, _praise(exercise), detail=shown)
     fault = _telling(faults)
     if fault.kind != "refusal":  # what else is wrong is the same whether or not it refuses what it should
         pairs = [pair for pair, target in zip(pairs, targets, strict=True) if not (target and _refuses(target))]
@@ -176,7 +177,7 @@ def _broken(exercise: Exercise, case: Case, value: Any) -> str | None:
         except Exception:
             fine = False
         if not fine:
-            return prop.sentence
+            return prop.sentence(value) if callable(prop.sentence) else prop.sentence
     return None
 
 
@@ -210,8 +211,8 @@ def _explain(exercise: Exercise, pairs: list[tuple[Case, Answer]], fault: _Fault
         exercise.points,
         sentence,
         mistake,
-        where=describe(exercise, fault.case),
-        detail=f"Here {shown.text}." if shown else "",
+        where="" if exercise.proof else describe(exercise, fault.case),
+        detail=f"Here {shown.text}." if shown else fault.sentence if exercise.proof else "",
         yours=shown.yours if shown else None,
         target=shown.target if shown else None,
     )

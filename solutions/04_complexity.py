@@ -209,8 +209,8 @@ check("complexity.crossover", crossover)
 
 # %% [markdown]
 # But who compares with an Elman layer? A GRU has three times its products, an LSTM four times. And a real layer of
-# attention has projections. Let SymPy solve all six equations. Before you look: in which of them does attention *never*
-# get cheaper?
+# attention has projections. Let SymPy solve all six equations. Before you look: in which of them is attention
+# cheaper at *no* length?
 
 # %%
 n, d = sympy.symbols("n d", positive=True)
@@ -444,7 +444,7 @@ print(f"with it, {kept / complexity.attention_flops(n, d):.2f} times a single pa
 # A sentence and a long chapter, with $d = 512$, kernels of 8, and restricted attention that sees 64 tokens. FLOPs are
 # counted, and those of the recurrent layer are an Elman layer's:
 
-# %%
+# %% tags=["explore"]
 for title, n in {"a sentence": 20, "a chapter": 8192}.items():
     print(f"{title} of {n} tokens")
     for kind, layer in complexity.LAYERS.items():

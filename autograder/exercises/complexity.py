@@ -110,7 +110,7 @@ class Table:
     measure = _grown
     gradient = False
     dtypes = []
-    why = "The paper's table 1, and the points that you count next lie on these lines."
+    why = "The paper's table 1, for contiguous kernels; the points that you count next lie on these lines."
     hints = [
         "Cost: how many products of vectors or matrices are there, and what does each cost?",
         "Sequential: which of them could all be done at once by a device that is large enough?",

@@ -167,7 +167,8 @@ def show(tree: Tree) -> str:
     if head in MATRICES and head != "softmax":
         parts = [f"({show(child)})" if child[0] == "MatMul" else show(child) for child in rest]
         return " @ ".join(parts) if head == "MatMul" else f"{parts[0]}.T"
-    parts = [show(child) if child[0] not in ("Add", "Mul", "Rational") else f"({show(child)})" for child in rest]
+    loose = () if head == "Add" else ("Add", "Mul", "Rational")
+    parts = [show(child) if child[0] not in loose else f"({show(child)})" for child in rest]
     if head in ("Add", "Mul", "Pow"):
         return {"Add": " + ", "Mul": "*", "Pow": "**"}[head].join(parts)
     return f"{head}({', '.join(show(child) for child in rest)})"

@@ -212,7 +212,7 @@ def _explain(exercise: Exercise, pairs: list[tuple[Case, Answer]], fault: _Fault
         sentence,
         mistake,
         where="" if exercise.proof else describe(exercise, fault.case),
-        detail=f"Here {shown.text}." if shown else fault.sentence if exercise.proof else "",
+        detail=f"Here {shown.text}." if shown else fault.sentence if known and exercise.proof else "",
         yours=shown.yours if shown else None,
         target=shown.target if shown else None,
     )

@@ -77,8 +77,8 @@ class Chain:
             return Finding("", shown=self._shown(self._steps(self._read(answer))))
         except Refused as why:
             text = why.sentence
-            where = f"In the chain for {self.name}: " if self.name else ""
-            return Finding(f"{self.name} {why.fault}", where + (text[0].lower() + text[1:] if where else text))
+            where = f"In the lines for {self.name}, " if self.name else ""
+            return Finding(f"{self.name}: {why.fault}", where + (text[0].lower() + text[1:] if where else text))
 
     # ---- reading ----
 
@@ -100,7 +100,7 @@ class Chain:
         if type(value) is float and abs(value) < float("inf"):
             return ["Float", value]
         known = self.symbols.split()
-        need = f"a line is a SymPy expression in {', '.join(known)}"
+        need = f"a SymPy expression in {', '.join(known)}"
         if type(value) is str:
             raise Refused("text", f"{line} is text: write it without quotes, as {need}.")
         try:
@@ -108,7 +108,7 @@ class Chain:
         except ValueError:
             tree = None
         if tree is None:
-            raise Refused("unread", f"{line} is {_kind(value)}: {need}.")
+            raise Refused("unread", f"{line} is {_kind(value)}, and not {need}.")
         strange = sorted(algebra.names(tree) - set(known))
         if strange:
             raise Refused("symbols", f"{line} holds {strange[0]}, which the claim does not: use {', '.join(known)}.")
@@ -164,7 +164,7 @@ class Chain:
             lines = [i for i, _ in group]
             several = f"lines {lines[0]}–{lines[-1]}" if len(lines) > 1 else f"line {lines[0]}"
             parts.append(f"{several} {way}")
-        return (f"for {self.name} " if self.name else "") + ", ".join(parts)
+        return (f"for {self.name}: " if self.name else "") + ", ".join(parts)
 
 
 @dataclass(frozen=True)
@@ -176,9 +176,9 @@ class Chains:
     def check(self, answer: Any, *inputs: Any) -> Finding:
         """The first fault of any chain."""
         if type(answer) not in (list, tuple) or len(answer) != len(self.parts):
-            names = ", ".join(part.name for part in self.parts)
+            names = " and ".join(f"one for {part.name}" for part in self.parts)
             found = _kind(answer) if type(answer) not in (list, tuple) else f"{len(answer)} things in a row"
-            return Finding("no chains", f"Return {len(self.parts)} lists, one for each of {names}, and not {found}.")
+            return Finding("no chains", f"Return {len(self.parts)} lists, {names}, and not {found}.")
         findings = [part.check(given) for part, given in zip(self.parts, answer, strict=True)]
         wrong = next((found for found in findings if found.fault), None)
         return wrong or Finding("", shown="; ".join(found.shown for found in findings))

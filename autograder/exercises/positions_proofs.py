@@ -19,7 +19,7 @@ def _of(wave):
         form=combination("w*x", free_of="x"),
         shows=taken_apart("x"),
         hidden="No line before the last takes the angle w*(x + k) apart: write it as w*x + w*k in a line of its own.",
-        name="sine" if wave == "sin" else "cosine",
+        name="the sine" if wave == "sin" else "the cosine",
     )
 
 

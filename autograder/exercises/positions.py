@@ -1029,8 +1029,8 @@ class LearnedPositions:
         mistake(
             "on its side",
             lambda max_len, d_model: _learned()(d_model, max_len),
-            "The weight of your `embedding` lies on its side, with d_model rows: `nn.Embedding(max_len, d_model)` has a "
-            "row for each position.",
+            "The weight of your `embedding` lies on its side: `nn.Embedding(max_len, d_model)` has "
+            "a row for each position.",
         ),
     ]
 

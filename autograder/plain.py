@@ -63,7 +63,7 @@ def _number(value: Any, module: str) -> Any:
             return plain(int(value), MAX_DEPTH)
         if value.is_real is True:
             return float(value)
-    elif module == "sympy" or type(value).__module__ == "helpers.proofs":
+    elif module == "sympy" or str(type(value).__module__) == "helpers.proofs":
         try:
             return Expression(expressions.write(value))
         except ValueError as error:
@@ -116,7 +116,7 @@ def _plain(value: Any, depth: int, budget: list[int]) -> Any:
         if any(type(key) is not str for key in value):
             return Other("dictionary with keys that are not text")
         return {key: _plain(item, depth + 1, budget) for key, item in value.items()}
-    return _number(value, kind.__module__.split(".")[0])
+    return _number(value, str(kind.__module__).split(".")[0])
 
 
 def _tensor(value: torch.Tensor) -> Any:

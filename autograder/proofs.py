@@ -108,7 +108,8 @@ class Chain:
         except ValueError:
             tree = None
         if tree is None:
-            raise Refused("unread", f"{line} is {_kind(value)}, and not {need}.")
+            found = "an expression that cannot be read" if type(value) is Expression else _kind(value)
+            raise Refused("unread", f"{line} is {found}, and not {need}.")
         strange = sorted(algebra.names(tree) - set(known))
         if strange:
             raise Refused("symbols", f"{line} holds {strange[0]}, which the claim does not: use {', '.join(known)}.")
@@ -185,10 +186,15 @@ class Chains:
 
 
 def _kind(value: Any) -> str:
+    """What was given in place of an expression, in a few words."""
     if isinstance(value, Other):
-        return value.kind if value.kind.startswith(("a", "text")) else f"an object of {value.kind}"
+        if value.kind.startswith(("a ", "an ")):
+            return value.kind
+        return f"a {value.kind}" if " " in value.kind else f"an object of the class {value.kind.split('.')[-1]}"
     if type(value) is Expression:
         return "one expression"
+    if type(value) in (int, float):
+        return "a number that is not finite" if value != value or abs(value) == float("inf") else "too large a number"
     return "None" if value is None else f"of type {type(value).__name__}"
 
 

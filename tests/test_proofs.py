@@ -1,13 +1,46 @@
 """Chains of expressions: what is proved, what is not, and that whatever is handed in gets a sentence."""
 
+import functools
+import json
+import random
+import time
+from html import unescape
+
 import pytest
-from sympy import Float, Rational, cos, pi, sin, symbols
+from sympy import (
+    Add,
+    Eq,
+    Expr,
+    Float,
+    Function,
+    Integer,
+    Integral,
+    MatMul,
+    Matrix,
+    MatrixSymbol,
+    Mul,
+    Pow,
+    Rational,
+    Symbol,
+    cos,
+    exp,
+    nan,
+    oo,
+    pi,
+    sin,
+    symbols,
+)
 from variants import positions_proofs as lines
 
 from autograder import expressions, lemmas
-from autograder.exercise import find
+from autograder.ask import ask
+from autograder.card import html
+from autograder.exercise import cases, find
+from autograder.forms import reads
 from autograder.grading.wire import pack, unpack
-from autograder.plain import plain
+from autograder.judge import judge
+from autograder.plain import Expression, plain
+from autograder.proofs import Chain, written
 from helpers.proofs import softmax
 
 x, k, w = symbols("x k w", real=True)
@@ -138,3 +171,191 @@ def test_a_step_of_matrices_is_by_at_most_one_lemma(before, after, how, fault):
     found = lemmas.step(*map(expressions.parse, (before, after)), ("line 1", "line 2"), (), [0])
     assert (found.how, found.fault) == (how, fault)
     assert bool(found.sentence) == bool(fault)
+
+
+# ---- whatever is handed in ----
+
+
+class Pretender(Symbol):
+    """Equal to everything, for who asks it."""
+
+    def __eq__(self, other):
+        return True
+
+    __hash__ = Symbol.__hash__
+
+
+class Shadow(Expr):
+    """An expression of the student's own, that says it is what is wanted."""
+
+    is_number = False
+    args = (START,)
+    __module__ = "sympy.core.expr"
+
+
+class Chameleon:
+    __class__ = list
+
+    def __len__(self):
+        return 3
+
+    def __iter__(self):
+        return iter([START, APART, DONE])
+
+
+def kept(head, *parts):
+    return head(*parts, evaluate=False)
+
+
+TOWER = kept(Pow, 9, kept(Pow, 9, 9))
+
+BAD_LINES = {
+    "text": ("sin(w*x + w*k)", "line 2 is text: write it without quotes"),
+    "a foreign symbol": (sin(w * x + w * Symbol("y")), "line 2 holds y, which the claim does not: use x, k, w"),
+    "NaN": (nan, "line 2 is an object of the class NaN"),
+    "infinity": (oo * x, "line 2 is a SymPy Infinity"),
+    "a float that is none": (float("nan"), "line 2 is a number that is not finite"),
+    "None": (None, "line 2 is None"),
+    "an equation": (Eq(START, APART), "line 2 is a SymPy Equality"),
+    "an unknown function": (Function("f")(x), "line 2 is an object of the class"),
+    "an integral": (Integral(START, x), "line 2 is a SymPy Integral"),
+    "a matrix": (softmax(P), "line 2 holds P"),
+    "thousands of nodes": (sum(sin(i * x) for i in range(2000)), "more than 300 nodes"),
+    "too large a number": (10**50, "line 2 is too large a number"),
+    "deep nesting": (functools.reduce(lambda e, _: kept(sin, e), range(200), x), "deeper than 30"),
+    "a huge number": (Integer(10) ** 50 * x, "a number of more than 40 digits"),
+    "a tower of powers": (TOWER, "a SymPy number too large to compute"),
+    "a tower on a symbol": (x**TOWER, "line 2 cannot be compared with line 1: one of them has a power too large"),
+    "the sine of a tower": (sin(x * TOWER), "line 2 cannot be compared with line 1"),
+    "a power of a power": (functools.reduce(lambda e, _: kept(Pow, e, 64), range(20), x + k + w), "line 2"),
+    "a huge angle": (sin(Integer(10) ** 39 * x), "too large to compute with at x = 1, k = 2, w = 0.5"),
+    "many angles": (kept(Pow, sum(sin(i * x + k) for i in range(20)), 60), "line 2 is not equal to line 1"),
+    "nested sines": (functools.reduce(lambda e, _: sin(e + x), range(12), x), "line 2 is not equal to line 1"),
+    "exponentials of exponentials": (functools.reduce(lambda e, _: exp(e), range(20), x), "line 2 cannot be compared"),
+    "a division by zero": (kept(Mul, START, kept(Pow, kept(Add, x, -x), -1)), "divides by zero"),
+    "a pretender": (Pretender("x"), "line 2 is an object of the class Pretender"),
+    "a pretender within": (sin(Pretender("x")), "line 2 is a SymPy Pretender"),
+    "a class of one's own": (Shadow(), "line 2 is a SymPy Shadow"),
+    "a list in a list": ([START], "line 2 is of type list"),
+}
+
+
+@pytest.mark.parametrize(("bad", "words"), BAD_LINES.values(), ids=BAD_LINES)
+def test_a_line_that_is_none_gets_a_sentence(bad, words):
+    start = time.process_time()
+    found = sine(START, bad, DONE)
+    assert found.fault
+    assert words in found.sentence and len(found.sentence) < 400
+    assert time.process_time() - start < 10  # it ends at all
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (None, "and not None"),
+        (START, "and not one expression"),
+        ("proof", "and not of type str"),
+        (Chameleon(), "and not an object of the class Chameleon"),
+        ([START, APART, DONE], "and not 3 things in a row"),
+        ((None, None), "a proof is a list of SymPy expressions, line by line, and not None"),
+        (([], []), "there is no line yet"),
+        ((DONE, DONE), "and not one expression"),
+        (([START] * 40, []), "there are 40 lines: 30 are more than enough"),
+        (([START, *[sum(x**i for i in range(2, 60)) + j for j in range(1, 12)]], []), "shorten them"),
+        (([Shadow()] * 3, [Shadow()] * 3), "line 1 is a SymPy Shadow"),
+        ({"sine": lines.SINE}, "and not of type dict"),
+    ],
+)
+def test_an_answer_that_is_no_pair_of_chains_gets_a_sentence(answer, words):
+    found = checked(answer, SHIFT)
+    assert found.fault
+    assert words in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("chain", "words"),
+    [
+        ([START, DONE], "Line 1 holds k, which the claim does not: use P, Q, K, V"),
+        ([lines.START, 2 * lines.OUT], "Line 2 holds Integer: a line is made of products, transposes"),
+        ([lines.START, lines.START + lines.OUT], "Line 2 is a SymPy MatAdd"),
+        ([lines.START, lines.START, P**-1], "Line 3 is a SymPy Inverse"),
+        ([lines.START, MatrixSymbol("R", lines.n, lines.d)], "Line 2 holds R, which the claim does not"),
+        ([lines.START, Symbol("P") * Symbol("V")], "Line 2 holds Mul: a line is made of products, transposes"),
+        ([lines.START, Matrix([[1, 2], [3, 4]])], "Line 2 is a SymPy MutableDenseMatrix"),
+        ([lines.START, Q], "Line 2 is not equal to line 1: "),
+        ([lines.START, MatMul(*[Q, Q.T] * 60, V)], "Line 2 is not equal to line 1: "),
+    ],
+)
+def test_a_line_that_is_none_of_matrices_gets_a_sentence(chain, words):
+    assert words in checked(chain, MOVED).sentence
+
+
+def test_forged_text_is_no_line():
+    forged = [Expression('["Function", "f"]'), Expression('["MatMul", ["MatrixSymbol", "Q"], ["MatrixSymbol", "Q"]]')]
+    assert "Line 1 is an expression that cannot be read" in MOVED.check([forged[0]]).sentence
+    assert "shapes in line 2 do not fit" in MOVED.check([plain(lines.START), forged[1]]).sentence
+
+
+# ---- a proof of an instructor's own ----
+
+
+def test_a_proof_is_added_in_ten_lines():
+    from autograder import exercise as registry
+
+    @registry.exercise("positions.double_angle", points=1, minutes=5, difficulty=2, kind="proof")
+    class DoubleAngle:
+        """sin(2a) = 2 sin(a) cos(a), as a list of SymPy expressions in a."""
+
+        signature = "double_angle() -> [sin(2*a), …, 2*sin(a)*cos(a)]"
+        proof = Chain("sin(2*a)", "a", least=3, form=reads("2*sin(a)*cos(a)"))
+        reference = written("sin(2*a)", "sin(a)*cos(a) + cos(a)*sin(a)", "2*sin(a)*cos(a)")
+
+    registry._registry.pop(DoubleAngle.name)
+    a = Symbol("a")
+
+    def told(*chain):
+        asked = cases(DoubleAngle, 0)
+        return judge(DoubleAngle, asked, [ask(lambda: list(chain), DoubleAngle.ask, case) for case in asked])
+
+    right = told(sin(2 * a), sin(a) * cos(a) + sin(2 * a) / 2, 2 * sin(a) * cos(a))
+    assert (right.score, right.detail) == (1, "Shown lines 2–3 symbolically.")
+    assert told(sin(2 * a), sin(2 * a) / 2 + sin(a) * cos(a), sin(2 * a)).sentence == (
+        "The last line has not the asked form: it is sin(2*a), and not 2*sin(a)*cos(a)."
+    )
+    assert "Line 2 is not equal to line 1: at a = 1" in told(sin(2 * a), 2 * sin(a)).sentence
+
+
+def test_a_named_mistake_keeps_its_counter_example():
+    page = find("positions.shift_proof")
+    asked = cases(page, 0)
+    answer = ask(lambda: ([START, sin(w * k + w * x), APART, A * D - C * B], lines.COSINE), page.ask, asked[0])
+    found = judge(page, asked, [answer])
+    assert found.mistake == "sign in the sine"
+    assert "line 4 is not equal to line 3: at x = 1, k = 2, w = 0.5" in found.detail
+    assert found.detail in unescape(html(found, page))
+
+
+TREES = ("Add", "Mul", "Pow", "exp", "sin", "cos", "log", "floor", "ceiling", "MatMul", "Transpose", "softmax")
+LEAVES = (["Integer", 0], ["Integer", -7], ["Integer", 10**39], ["Rational", 1, 3], ["Float", 1e308], ["I"], ["pi"])
+LEAVES += (
+    ["Float", float("nan")],
+    *(["Symbol", s] for s in "xkw"),
+    *(["MatrixSymbol", s] for s in "PQKV"),
+    ["Identity"],
+)
+
+
+def grown(draw, depth):
+    if depth == 0 or draw.random() < 0.2:
+        return draw.choice(LEAVES)
+    head = draw.choice(TREES)
+    size = draw.randrange(1, 4) if head in ("Add", "Mul", "MatMul") else 2 if head == "Pow" else 1
+    return [head, *(grown(draw, depth - 1) for _ in range(size))]
+
+
+def test_random_expressions_are_always_answered():
+    draw = random.Random(0)
+    for _ in range(300):
+        answer = [Expression(json.dumps(grown(draw, draw.randrange(1, 7)))) for _ in range(2)]
+        assert SHIFT.parts[0].check([plain(START), *answer]).sentence
+        assert MOVED.check([plain(lines.START), *answer]).sentence

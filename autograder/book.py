@@ -17,6 +17,7 @@ import re
 import symtable
 import types
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 OURS = os.path.dirname(os.path.abspath(__file__))
@@ -65,20 +66,36 @@ def mentions(sources: Iterable[str], name: str, closed: Iterable[str], shortcuts
     last names (`MultiheadAttention`). Followed from the cell that defines `name` through the cells that define what
     it uses.
     """
-    trees = [tree for tree in map(_parse, sources) if tree is not None]
-    aliases = {alias: full for tree in trees for alias, full in _imports(tree)}
-    defined: dict[str, ast.Module] = {n: tree for tree in trees for n in _binds(tree)}
+    cells = [cell for cell in map(_read, sources) if cell is not None]
+    aliases = {alias: full for cell in cells for alias, full in cell.imports}
+    defined = {bound: cell for cell in cells for bound in cell.binds}
     waiting, seen = [name], set()
     while waiting:
-        tree = defined.get(waiting.pop())
-        if tree is None or id(tree) in seen:
+        cell = defined.get(waiting.pop())
+        if cell is None or id(cell) in seen:
             continue
-        seen.add(id(tree))
-        found = _leans_on(tree, aliases, set(closed), set(shortcuts))
+        seen.add(id(cell))
+        found = _leans_on(cell, aliases, set(closed), set(shortcuts))
         if found:
             return found
-        waiting += _scopes(tree)[0]
+        waiting += cell.reads
     return None
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """A cell as read: its imports (alias, full name), the global names that it reads and those that it binds."""
+
+    tree: ast.Module
+    imports: tuple[tuple[str, str], ...]
+    reads: frozenset[str]
+    binds: frozenset[str]
+
+
+@functools.lru_cache(maxsize=1024)
+def _read(source: str) -> _Cell | None:
+    tree = _parse(source)
+    return None if tree is None else _Cell(tree, tuple(_imports(tree)), *map(frozenset, _scopes(tree)))
 
 
 def _parse(source: str) -> ast.Module | None:
@@ -100,10 +117,6 @@ def _imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
                 yield item.asname or item.name, f"{node.module}.{item.name}"
 
 
-def _binds(tree: ast.Module) -> set[str]:
-    return _scopes(tree)[1]
-
-
 def _scopes(tree: ast.Module) -> tuple[set[str], set[str]]:
     """The global names that a cell reads, and those that it binds. Arguments and local names are nobody else's."""
     reads, binds = set(), set()
@@ -122,9 +135,9 @@ def _scopes(tree: ast.Module) -> tuple[set[str], set[str]]:
     return reads, binds
 
 
-def _leans_on(tree: ast.Module, aliases: dict[str, str], closed: set[str], shortcuts: set[str]) -> str | None:
-    used = {full for _, full in _imports(tree)}
-    for node in ast.walk(tree):
+def _leans_on(cell: _Cell, aliases: dict[str, str], closed: set[str], shortcuts: set[str]) -> str | None:
+    used = {full for _, full in cell.imports}
+    for node in ast.walk(cell.tree):
         if isinstance(node, ast.Attribute):
             used.add(_dotted(node, aliases))
         elif isinstance(node, ast.Name):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from autograder.grading import submission
 from autograder.grading.submission import Template, Unreadable
+from autograder.refusal import Refusal
 
 ROOT = Path(__file__).resolve().parent.parent
 RELEASED = ("notebooks", "helpers", "autograder", ".ci", "pyproject.toml", "requirements.txt", "requirements-setup.txt")
@@ -15,7 +16,7 @@ RELEASED += ("README.md", "LICENSE", "LICENSE-PROSE", "Makefile", ".gitignore")
 LEFT_OUT = ("__pycache__", "*.pyc", ".ipynb_checkpoints", ".workbook", "keys*", "*.key", ".secret")
 
 
-class Unfit(Exception):
+class Unfit(Refusal):
     """It cannot be done; the message is a sentence that says why and what to do."""
 
 

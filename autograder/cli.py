@@ -10,20 +10,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-
-class Refusal(Exception):
-    """Something that the user can mend; the message is one sentence that says how."""
+from autograder.refusal import Refusal
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one subcommand; returns its exit code: 0 fine, 1 the work has faults, 2 it could not be done."""
     options = _parser().parse_args(arguments)
-    from autograder.bundle import Unfit
-    from autograder.grading.controller import Unable
-
     try:
         return options.run(options)
-    except (Refusal, Unable, Unfit) as refusal:
+    except Refusal as refusal:
         print(f"workbook: {refusal}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
@@ -73,6 +68,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _device(options: argparse.Namespace) -> str:
     """The device asked for, or the CPU, which is said (where it disturbs no JSON)."""
+    if options.device == "cpu":
+        return "cpu"
     from helpers import device
 
     with contextlib.redirect_stdout(sys.stderr):
@@ -104,16 +101,21 @@ def _check(options: argparse.Namespace) -> int:
 
     Your own work on your own machine: where the system cannot isolate it, it runs all the same.
     """
-    from autograder.grading import cohort, grade, sandbox
-    from autograder.grading.controller import Zygote
-    from autograder.grading.handed import Handed, named
+    from autograder.grading import sandbox
+    from autograder.grading.launch import Launched
 
-    paths, copies = _notebooks(options), grade.instructors(grade.released())
-    with Zygote(_device(options), unsafe=options.unsafe or bool(sandbox.possible())) as zygote:
+    paths, device = _notebooks(options), _device(options)
+    with Launched(device) as launched:
+        from autograder.grading import cohort, grade
+        from autograder.grading.controller import Zygote
+        from autograder.grading.handed import Handed, named
+
+        copies = grade.instructors(grade.released())
         results = []
-        for path in paths:
-            one = named(Handed("you", "", str(path)), copies)
-            results.append(cohort.grade_one(zygote, one, copies.get(one.notebook), None, zygote.device))
+        with Zygote(device, unsafe=options.unsafe or bool(sandbox.possible()), launched=launched) as zygote:
+            for path in paths:
+                one = named(Handed("you", "", str(path)), copies)
+                results.append(cohort.grade_one(zygote, one, copies.get(one.notebook), None, device))
     if options.json:
         print(json.dumps([_plainly(graded) for graded in results], ensure_ascii=False))
     else:
@@ -170,26 +172,30 @@ def _build(options: argparse.Namespace) -> int:
 
 def _grade(options: argparse.Namespace) -> int:
     """Grade SUBMISSIONS, isolated, and fill nbgrader's gradebook, rebuilt notebooks and a feedback page for each."""
-    from autograder.exercise import find
-    from autograder.grading.grade import Settings
+    from autograder.grading.launch import Launched, side_by_side
 
-    for name in options.regrade:
-        try:
-            find(name)
-        except KeyError as error:
-            raise Refusal(error.args[0]) from None
-    again = frozenset(options.regrade)
-    settings = Settings(options.out, _device(options), options.unsafe, options.jobs, again)
-    return _cohort(options.submissions, settings, options)
+    device = _device(options)
+    with Launched(device, side_by_side(options.jobs)) as launched:
+        from autograder.exercise import find
+        from autograder.grading.grade import Settings
+
+        for name in options.regrade:
+            try:
+                find(name)
+            except KeyError as error:
+                raise Refusal(error.args[0]) from None
+        again = frozenset(options.regrade)
+        settings = Settings(options.out, device, options.unsafe, options.jobs, again)
+        return _cohort(options.submissions, settings, options, launched)
 
 
-def _cohort(folder: Path, settings: Any, options: argparse.Namespace) -> int:
+def _cohort(folder: Path, settings: Any, options: argparse.Namespace, launched: Any) -> int:
     from rich.console import Console
 
     from autograder.grading import grade
 
     console = Console(stderr=options.json)
-    graded = grade.grade(folder, settings, console)
+    graded = grade.grade(folder, settings, console, launched)
     if options.json:
         print(json.dumps([_plainly(one) for one in graded], ensure_ascii=False))
         return 0
@@ -203,21 +209,25 @@ def _demo(options: argparse.Namespace) -> int:
     """Make a cohort from right answers, mistakes, cheats and broken files, grade it, and say where the reports are."""
     import shutil
 
-    from autograder import demo
-    from autograder.grading import grade
-    from autograder.grading.controller import Limits
+    from autograder.grading.launch import Launched, side_by_side
 
-    copies = grade.instructors(grade.ROOT / "notebooks")
-    solved = grade.instructors(grade.ROOT / "solutions")
-    folder = options.out / "submissions"
     if options.out.exists() and not (options.out / ".demo").exists():
         raise Refusal(f"{options.out} is there and is no demo: name another folder with --out.")
-    shutil.rmtree(options.out, ignore_errors=True)
-    demo.make(folder, copies, solved)
-    (options.out / ".demo").touch()
-    limits = Limits(cell_seconds=5, ask_seconds=5)
-    settings = grade.Settings(options.out / "course", _device(options), options.unsafe, limits=limits)
-    return _cohort(folder, settings, options)
+    device = _device(options)
+    with Launched(device, side_by_side()) as launched:
+        from autograder import demo
+        from autograder.grading import grade
+        from autograder.grading.controller import Limits
+
+        copies = grade.instructors(grade.ROOT / "notebooks")
+        solved = grade.instructors(grade.ROOT / "solutions")
+        folder = options.out / "submissions"
+        shutil.rmtree(options.out, ignore_errors=True)
+        demo.make(folder, copies, solved)
+        (options.out / ".demo").touch()
+        limits = Limits(cell_seconds=5, ask_seconds=5)
+        settings = grade.Settings(options.out / "course", device, options.unsafe, limits=limits)
+        return _cohort(folder, settings, options, launched)
 
 
 def _judge(options: argparse.Namespace) -> int:
@@ -225,6 +235,14 @@ def _judge(options: argparse.Namespace) -> int:
 
     Without NAME, what stands before `__` in a file's name is the exercise: masks.causal__mine.py.
     """
+    from autograder.grading.launch import Launched
+
+    device = _device(options)
+    with Launched(device) as launched:
+        return _judge_files(options, device, launched)
+
+
+def _judge_files(options: argparse.Namespace, device: str, launched: Any) -> int:
     import secrets
 
     from autograder.exercise import all_exercises, find, seed
@@ -249,7 +267,7 @@ def _judge(options: argparse.Namespace) -> int:
         work.append((file, exercise))
     fresh = options.seed if options.seed is not None else secrets.randbits(50)
     passed = True
-    with Zygote(_device(options), unsafe=options.unsafe) as zygote:
+    with Zygote(device, unsafe=options.unsafe, launched=launched) as zygote:
         for file, exercise in work:
             verdict = judge_file(zygote, exercise, file, seed(exercise) if options.public else fresh)
             passed &= verdict.verdict == "right"

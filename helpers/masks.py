@@ -145,8 +145,8 @@ def what_becomes_zero(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> dict[str
     values at keys hidden from some query, the output at queries from which some key is hidden.
     """
     scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])  # (…, Tq, Tk)
-    allowed = boolean(mask).expand(torch.broadcast_shapes(mask.shape, scores.shape))  # (…, Tq, Tk)
-    scores, v = scores.expand(allowed.shape), v.expand(*allowed.shape[:-2], *v.shape[-2:])
+    allowed, scores = torch.broadcast_tensors(boolean(mask), scores)  # (…, Tq, Tk) both
+    v = v.expand(*allowed.shape[:-2], *v.shape[-2:])  # (…, Tk, d_v)
     masked = scores.masked_fill(~allowed, -math.inf)
     weights, masked_weights = scores.softmax(-1), masked_softmax(scores, allowed)
     return {

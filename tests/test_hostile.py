@@ -48,7 +48,7 @@ def test_there_are_enough_of_them():
 
 def children(zygote):
     """States of the zygote's living children."""
-    command = ["ps", "--ppid", str(zygote.process.pid), "-o", "stat="]
+    command = ["ps", "--ppid", str(zygote.launched.process.pid), "-o", "stat="]
     states = subprocess.run(command, capture_output=True, text=True).stdout.split()
     return [state for state in states if not state.startswith("Z")]
 

@@ -6,13 +6,14 @@ import hashlib
 import inspect
 import json
 import multiprocessing
-import os
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass, field, replace
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from autograder import ask, card, compare, judge
 from autograder.exercise import Exercise, find, seed
@@ -20,6 +21,7 @@ from autograder.grading import sandbox, submission
 from autograder.grading.controller import Ask, Limits, Run, Zygote, play
 from autograder.grading.copies import is_near_copy, reaches_behind
 from autograder.grading.handed import Handed, load
+from autograder.grading.launch import Launched, side_by_side
 from autograder.grading.submission import Placed, Template, Unreadable
 
 
@@ -109,6 +111,7 @@ def _key(data: bytes, instructor: Template, secret: bytes | None, device: str) -
     return digest.hexdigest()
 
 
+@cache
 def fingerprint(exercise: Exercise) -> str:
     """Changes when the exercise or the judging of it does."""
     parts = [inspect.getsource(module) for module in (ask, compare, judge)]
@@ -180,10 +183,11 @@ def _shown(cell: Placed, outputs: str, error: str) -> Shown:
 _own: dict = {}
 
 
-def _start(device: str, limits: Limits, unsafe: bool) -> None:
-    """A process of the pool: its own zygote, and the end of both when the controller ends."""
+def _start(zygote: Zygote, lines: Any) -> None:
+    """A process of the pool: a line of its own to the zygote, and its end when the controller ends."""
     sandbox.die_with_parent()
-    _own["zygote"] = Zygote(device, limits, unsafe).__enter__()
+    zygote.use(lines.get())
+    _own["zygote"] = zygote
 
 
 def _grade(*arguments: object) -> Graded:
@@ -200,7 +204,8 @@ def grade_all(
     unsafe: bool = False,
     jobs: int | None = None,
     again: frozenset[str] = frozenset(),
-    each: Callable[[Graded], None] = lambda graded: None,
+    each: Callable[[int, Graded], None] = lambda i, graded: None,
+    launched: Launched | None = None,
 ) -> list[Graded]:
     """Grade a cohort in processes of its own; every result is in the journal before it is told to `each`.
 
@@ -214,27 +219,31 @@ def grade_all(
         settled = grade_one(None, *tasks[i]) if tasks[i][4] else None
         if settled:
             done[i] = settled
-            each(settled)
+            each(i, settled)
     while len(done) < len(handed):
         before = len(done)
-        for i, graded in _in_pool({i: t for i, t in tasks.items() if i not in done}, jobs, device, limits, unsafe):
-            done[i] = graded
-            _remember(journal, handed[i], graded)
-            each(graded)
+        open_ = {i: task for i, task in tasks.items() if i not in done}
+        launched = launched or Launched(device, min(side_by_side(jobs), len(open_)))
+        with Zygote(device, limits, unsafe, launched) as zygote:
+            for i, graded in _in_pool(open_, zygote):
+                done[i] = graded
+                _remember(journal, handed[i], graded)
+                each(i, graded)
+        launched = None
         if len(done) == before:  # the pool breaks on something here: name the first and go on with the rest
             i = next(i for i in tasks if i not in done)
             done[i] = _failed(handed[i], "its process ended")
-            each(done[i])
+            each(i, done[i])
     return [done[i] for i in range(len(handed))]
 
 
-def _in_pool(
-    tasks: dict[int, tuple], jobs: int | None, device: str, limits: Limits | None, unsafe: bool
-) -> Iterator[tuple[int, Graded]]:
+def _in_pool(tasks: dict[int, tuple], zygote: Zygote) -> Iterator[tuple[int, Graded]]:
     """Results as they come; ends early if a process of the pool dies."""
-    jobs = min(jobs or os.cpu_count() or 1, len(tasks))
     context = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(jobs, context, _start, (device, limits or Limits(), unsafe)) as pool:
+    lines = context.SimpleQueue()
+    for line in range(len(zygote.launched.lines)):
+        lines.put(line)
+    with ProcessPoolExecutor(len(zygote.launched.lines), context, _start, (zygote, lines)) as pool:
         futures = {pool.submit(_grade, *task): i for i, task in tasks.items()}
         for future in as_completed(futures):
             i = futures[future]

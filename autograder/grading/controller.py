@@ -7,8 +7,6 @@ import os
 import shutil
 import signal
 import socket
-import subprocess
-import sys
 import tempfile
 import time
 from dataclasses import asdict, dataclass
@@ -19,6 +17,7 @@ from autograder import book
 from autograder.ask import Answer, Case
 from autograder.exercise import Exercise, cases
 from autograder.grading import sandbox, wire
+from autograder.grading.launch import Launched, Unable
 from autograder.judge import Verdict, judge, not_your_own, refuse
 
 MAX_SOURCE = 2**20
@@ -39,73 +38,39 @@ class Limits:
     processes: int = 64
 
 
-class Unable(Exception):
-    """Grading cannot start here; the message is a sentence for the instructor."""
-
-
 class Zygote:
     """A running zygote; use as a context manager. `device` is where workers answer.
 
     `unsafe` leaves out the cage that keeps workers from files, network and other processes; without it, a system that
-    has no namespaces raises Unable with the line that allows them.
+    has no namespaces raises Unable with the line that allows them. `launched` is one that was started already.
     """
 
-    def __init__(self, device: str = "cpu", limits: Limits | None = None, unsafe: bool = False) -> None:
+    def __init__(
+        self, device: str = "cpu", limits: Limits | None = None, unsafe: bool = False, launched: Launched | None = None
+    ) -> None:
         self.device, self.limits, self.unsafe = device, limits or Limits(), unsafe
+        self.launched, self.socket = launched, None
 
     def __enter__(self) -> Zygote:
-        if not hasattr(os, "fork"):
-            raise Unable("Grading needs a system that can fork processes (Linux or macOS): run it there or under WSL.")
-        self.socket, theirs = socket.socketpair()
-        # Nothing of the instructor's environment reaches a worker but what Python and torch need to start.
-        keep = (
-            "PATH",
-            "PYTHONPATH",
-            "HOME",
-            "LANG",
-            "LC_ALL",
-            "LD_LIBRARY_PATH",
-            "CUDA_VISIBLE_DEVICES",
-            "CUDA_HOME",
-            "VIRTUAL_ENV",
-        )
-        env = {name: os.environ[name] for name in keep if name in os.environ}
-        env |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "MPLBACKEND": "agg", "PYTHONHASHSEED": "0"}
-        self.home = tempfile.mkdtemp(prefix="workbook-")
-        env["IPYTHONDIR"] = self.home
-        if self.device == "cpu":
-            env["CUDA_VISIBLE_DEVICES"] = ""
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "autograder.grading.zygote", str(theirs.fileno()), self.device],
-            pass_fds=[theirs.fileno()],
-            env=env,
-            # `-m` puts this folder on the path. From where the instructor stands, a student's torch.py would be
-            # imported out of the cage, and the course's folder be readable within.
-            cwd=Path(__file__).resolve().parents[2],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-        )
-        theirs.close()
+        self.launched = self.launched or Launched(self.device)
+        self.use(0)
         try:
             ready = wire.receive(self.socket, 180)
         except (EOFError, OSError, TimeoutError):
-            self.process.kill()
-            why = self.process.stderr.read().decode("utf-8", "replace").strip().splitlines()[-1:]
+            why = self.launched.last_words()
             self.__exit__()
-            raise Unable(f"The process that answers could not start ({''.join(why)}).") from None
+            raise Unable(f"The process that answers could not start ({why}).") from None
         if ready["no_cage"] and not self.unsafe:
             self.__exit__()
             raise Unable(f"Student code cannot be isolated here ({ready['no_cage']}). {sandbox.HINT}")
         return self
 
     def __exit__(self, *_: Any) -> None:
-        with contextlib.suppress(OSError):
-            self.socket.close()
-        self.process.kill()
-        self.process.wait()
-        self.process.stderr.close()
-        shutil.rmtree(self.home, ignore_errors=True)
+        self.launched.__exit__()
+
+    def use(self, line: int) -> None:
+        """Ask for workers on this line, which no other process uses."""
+        self.socket = self.launched.lines[line]
 
     def fork(self) -> Worker:
         """A fresh worker in a folder of its own."""
@@ -149,7 +114,7 @@ class Worker:
         with self._failing(answers):
             order = {"do": "ask", "name": exercise.last, "verb": exercise.ask, "closed": list(exercise.closed)}
             order["device"] = exercise.device(self.device)
-            wire.send(self.socket, order | {"cases": [asdict(case) for case in asked]})
+            wire.send(self.socket, order | {"cases": [vars(case) for case in asked]})
             until = time.monotonic() + seconds
             while len(answers) < len(asked):
                 answers.append(_answer(wire.receive(self.socket, until - time.monotonic())))

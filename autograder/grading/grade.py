@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
+import sys
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -13,11 +17,14 @@ from rich.table import Table
 
 from autograder.grading import submission
 from autograder.grading.cohort import Graded, Mark, grade_all
-from autograder.grading.controller import Limits, Unable
-from autograder.grading.gradebook import Course
+from autograder.grading.controller import Limits
 from autograder.grading.handed import Handed, collect, load
+from autograder.grading.launch import Launched, Unable
 from autograder.grading.submission import Template, Unreadable
 from autograder.reports import feedback
+
+if TYPE_CHECKING:
+    from autograder.grading.gradebook import Course
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -65,7 +72,7 @@ def secret(out: Path) -> tuple[bytes, bool]:
     return found, made
 
 
-def grade(folder: Path, settings: Settings, console: Console) -> list[Graded]:
+def grade(folder: Path, settings: Settings, console: Console, launched: Launched | None = None) -> list[Graded]:
     """Grade all that lies in `folder`; writes everything under `settings.out`. Raises Unable with a sentence."""
     if not folder.exists():
         raise Unable(f"There is no folder {folder}: name the one that holds a folder or a zip for each student.")
@@ -80,17 +87,21 @@ def grade(folder: Path, settings: Settings, console: Console) -> list[Graded]:
     if made:
         console.print(f"A secret for this course was made in {settings.out / '.secret'}: keep it, and keep it private.")
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with (
+        Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar,
+        _Written(settings, copies) as written,
+    ):
         task = bar.add_task("grading", total=len(handed))
         problems = 0
 
-        def each(graded: Graded) -> None:
+        def each(i: int, graded: Graded) -> None:
             nonlocal problems
+            written.add(graded, handed[i])
             problems += bool(graded.problem)
             words = f"grading, {problems} unreadable" if problems else "grading"
             bar.update(task, advance=1, description=words)
 
-        graded = grade_all(
+        return grade_all(
             handed,
             copies,
             settings.out / ".journal",
@@ -101,26 +112,48 @@ def grade(folder: Path, settings: Settings, console: Console) -> list[Graded]:
             settings.jobs,
             settings.again,
             each,
+            launched,
         )
-    write(graded, handed, copies, settings)
-    return graded
 
 
-def write(graded: list[Graded], handed: list[Handed], copies: dict[str, Template], settings: Settings) -> None:
-    """The gradebook, the rebuilt notebooks and the feedback pages."""
-    with Course(settings.out) as course:
-        for name in sorted({g.notebook for g in graded if not g.problem}):
-            solution = settings.notebooks.parent / "solutions" / f"{name}.ipynb"
-            course.add_assignment(copies[name], solution if solution.exists() else None)
-        for one, file in zip(graded, handed, strict=True):
-            by_hand = None
-            if not one.problem:
-                course.add(one, copies[one.notebook], _bytes(file))
-                by_hand = course.by_hand(one)
-            page = feedback_path(settings.out, one)
-            page.parent.mkdir(parents=True, exist_ok=True)
-            page.unlink(missing_ok=True)
-            page.write_text(feedback.page(one, by_hand), "utf-8")
+class _Written:
+    """The gradebook, the rebuilt notebooks and the feedback pages, each written as soon as its grading is done."""
+
+    def __init__(self, settings: Settings, copies: dict[str, Template]) -> None:
+        self.settings, self.copies = settings, copies
+        self.open, self.assignments = contextlib.ExitStack(), set()
+
+    def __enter__(self) -> _Written:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.open.close()
+
+    @cached_property
+    def course(self) -> Course:
+        # nbgrader takes seconds to load, so it is loaded here, while workers are at work. Two of these seconds go into
+        # a grammar of addresses that jsonschema loads if it is there, and that no notebook needs.
+        sys.modules.setdefault("rfc3987_syntax", None)
+        from autograder.grading.gradebook import Course
+
+        return self.open.enter_context(Course(self.settings.out))
+
+    def add(self, graded: Graded, file: Handed) -> None:
+        by_hand = None
+        if not graded.problem:
+            self._assignment(graded.notebook)
+            self.course.add(graded, self.copies[graded.notebook], _bytes(file))
+            by_hand = self.course.by_hand(graded)
+        path = feedback_path(self.settings.out, graded)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        path.write_text(feedback.page(graded, by_hand), "utf-8")
+
+    def _assignment(self, name: str) -> None:
+        if name not in self.assignments:
+            solution = self.settings.notebooks.parent / "solutions" / f"{name}.ipynb"
+            self.course.add_assignment(self.copies[name], solution if solution.exists() else None)
+            self.assignments.add(name)
 
 
 def _bytes(file: Handed) -> bytes:

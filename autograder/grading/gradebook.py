@@ -5,13 +5,15 @@ One assignment for each notebook, so that formgrader, manual grading, late penal
 
 from __future__ import annotations
 
+import contextlib
 import json
-import os
-import sys
+import sqlite3
 import warnings
 from copy import deepcopy
 from pathlib import Path
 
+import nbgrader
+from alembic.script import ScriptDirectory
 from nbgrader.api import Comment, Grade, Gradebook, GradeCell, Notebook, SolutionCell, SourceCell, SubmittedNotebook
 
 from autograder.grading import outputs
@@ -37,10 +39,10 @@ class Course:
         config = self.folder / "nbgrader_config.py"
         if not config.exists():
             config.write_text(CONFIG, "utf-8")
-        # nbgrader calls `alembic`, which lies beside this Python and need not be on the PATH.
-        os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
         warnings.filterwarnings("ignore", module="nbgrader")
-        self.url = f"sqlite:///{(self.folder / 'gradebook.db').resolve()}"
+        file = (self.folder / "gradebook.db").resolve()
+        _stamp(file)
+        self.url = f"sqlite:///{file}"
         self.book = Gradebook(self.url, "transformers")
         return self
 
@@ -107,6 +109,16 @@ class Course:
         path = folder / f"{name}.ipynb"
         path.unlink(missing_ok=True)  # nbgrader leaves its files read-only
         return path
+
+
+def _stamp(file: Path) -> None:
+    """Note in a new database which of nbgrader's schemas it has. nbgrader would start a process for it, in seconds."""
+    with contextlib.closing(sqlite3.connect(file)) as book, book:
+        if book.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            return
+        version = ScriptDirectory(str(Path(nbgrader.__file__).parent / "alembic")).get_current_head()
+        book.execute("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL)")
+        book.execute("INSERT INTO alembic_version VALUES (?)", (version,))
 
 
 def _entries(instructor: Template) -> dict[tuple[type, str], dict]:

@@ -11,6 +11,7 @@ import json
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -327,6 +328,7 @@ class _Rebuilding:
                 self.repairs.append(f"{name}: its check cell had been deleted; it was put back.")
 
 
+@lru_cache(maxsize=1024)
 def _top_names(source: str) -> set[str]:
     """Names that a cell binds at its top level; what is no Python is searched for `def name` and `name =`."""
     try:

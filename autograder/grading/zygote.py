@@ -12,17 +12,18 @@ import os
 import select
 import socket
 import sys
+from typing import Any
 
 
 def main() -> None:
-    """Serve fork requests on the socket whose number is the first argument."""
+    """Serve fork requests on the sockets whose numbers are the first argument."""
     import torch
 
     torch.set_num_threads(1)
     from autograder.ask import warm_up
     from autograder.grading import sandbox, wire, worker
 
-    control = socket.socket(fileno=int(sys.argv[1]))
+    lines = [socket.socket(fileno=int(number)) for number in sys.argv[1].split(",")]
     sandbox.die_with_parent()
     worker.hide_the_judge()
     for module in ("helpers.models", "helpers.masks", "matplotlib.pyplot"):
@@ -34,33 +35,38 @@ def main() -> None:
     shell = worker.make_shell()
     gc.collect()
     gc.freeze()
-    wire.send(control, {"no_cage": sandbox.possible()})
-    while True:
-        if not select.select([control], [], [], 0.5)[0]:
-            _reap()
-            continue
-        data, fds, _, _ = socket.recv_fds(control, 65_536, 1)
-        if not data:
-            return
-        order = wire.unpack(data)
-        pid = os.fork()
-        if pid == 0:
-            try:
-                control.close()
-                sandbox.die_with_parent()
-                sandbox.first_to_go()
-                os.setsid()
-                if order["unsafe"]:
-                    os.chdir(order["folder"])
-                    sandbox.limit(order["limits"])
-                else:
-                    sandbox.enter(order["limits"], order["device"])
-                worker.become(socket.socket(fileno=fds[0]), shell)
-            finally:
-                os._exit(1)
-        os.close(fds[0])
-        wire.send(control, {"pid": pid})
+    wire.send(lines[0], {"no_cage": sandbox.possible()})
+    while lines:
+        for line in select.select(lines, [], [], 0.5)[0]:
+            data, fds, _, _ = socket.recv_fds(line, 65_536, 1)
+            if not data:
+                lines.remove(line)
+                continue
+            pid = _fork(wire.unpack(data), fds[0], shell)
+            os.close(fds[0])
+            wire.send(line, {"pid": pid})
         _reap()
+
+
+def _fork(order: dict, number: int, shell: Any) -> int:
+    """A worker that serves the socket of that number; its process number."""
+    from autograder.grading import sandbox, worker
+
+    pid = os.fork()
+    if pid:
+        return pid
+    try:
+        sandbox.die_with_parent()
+        sandbox.first_to_go()
+        os.setsid()
+        if order["unsafe"]:
+            os.chdir(order["folder"])
+            sandbox.limit(order["limits"])
+        else:
+            sandbox.enter(order["limits"], order["device"])
+        worker.become(socket.socket(fileno=number), shell)
+    finally:
+        os._exit(1)
 
 
 def _reap() -> None:

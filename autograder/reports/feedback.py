@@ -13,6 +13,7 @@ from autograder.grading.cohort import Graded, Shown
 
 TITLES = {"own": "Your own cell", "given": "Given"}
 _env = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+_page = _env.from_string(files("autograder.reports").joinpath("feedback.html").read_text("utf-8"))
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,6 @@ class ByHand:
 
 def page(graded: Graded, by_hand: list[ByHand] | None = None) -> str:
     """HTML of one submission: score, each exercise with its card, what was repaired, the notebook as it ran."""
-    template = _env.from_string(files("autograder.reports").joinpath("feedback.html").read_text("utf-8"))
     written = by_hand if by_hand is not None else _unread(graded)
     cells = [
         {
@@ -39,7 +39,7 @@ def page(graded: Graded, by_hand: list[ByHand] | None = None) -> str:
         for cell in graded.cells
         if cell.role in ("answer", "own", "written") or (cell.role == "given" and cell.error)
     ]
-    return template.render(
+    return _page.render(
         graded=graded,
         cells=cells,
         written=written,

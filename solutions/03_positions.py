@@ -41,7 +41,7 @@ from helpers.proofs import softmax
 # ## 1 · Attention knows no order
 #
 # A classifier reads the outputs of a layer of self-attention and takes their mean. Here is what it gets to see of two
-# sentences that mean the opposite:
+# sentences that do not mean the same at all:
 
 # %% tags=["explore"]
 figures.pooled("dog bites man", "man bites dog")
@@ -570,11 +570,20 @@ class LearnedPositions(nn.Module):
 check("positions.LearnedPositions", LearnedPositions)
 
 # %% [markdown]
-# Where the table ends, the model ends. And long before that there is a quieter trouble: a place that no text of the
-# training reached was never moved. Five tokens, a table of eight: which places get a gradient?
+# Where the table ends, the model ends:
 
 # %%
 places = positions.LearnedPositions(max_len=8, d_model=4)
+try:
+    places(torch.zeros(1, 9, 4))
+except ValueError as error:
+    print(error)
+
+# %% [markdown]
+# There is a quieter trouble before that end: a place that no text of the training reached was never moved. Five tokens,
+# a table of eight: which places get a gradient?
+
+# %%
 places(torch.zeros(1, 5, 4)).sum().backward()
 places.embedding.weight.grad.sum(-1).tolist()
 
@@ -630,13 +639,14 @@ figures.by_distance()
 figures.beyond(trained=16, tested=32)
 
 # %% [markdown]
-# - **Learned** positions beyond 15 are random vectors still: no better than a guess.
+# - **Learned** positions beyond 15 are random vectors still, and the model mostly guesses.
 # - **Sinusoids** are defined there, but these places form combinations of hands that the model has never met: it goes
 #   astray, and finds its way now and then where hands come round to a familiar sight. A formula without an end is not a
 #   model without an end.
 # - The **bias** fails in a way of its own, even at the *first* places: distances above 15 were never learned and have a
-#   0, while other distances had learned to be far below it. Now the far ones get attention. (Raffel et al. 2020,
-#   §2.1 let all far distances share one number; Press et al. 2022, §3 fix the bias as a falling line.)
+#   0 still, while all but one of the others had learned to be far below it (on the right). Now the far ones get
+#   attention. (Raffel et al. 2020, §2.1 let all far distances share one number; Press et al. 2022, §3 fix the bias as a
+#   falling line.)
 # - **Rotary** positions depend on distance alone, and the distance asked for here is 1.
 #
 # This is one small task. Where long distances matter, they bring angles that a rotary model has not met either, and it

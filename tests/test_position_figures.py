@@ -37,6 +37,6 @@ def test_moving_a_slider_redraws_and_says_the_similarity():
 
 @pytest.mark.parametrize(("kind", "finds"), [("rotary", True), ("learned", False)])
 def test_who_finds_the_token_before_beyond_the_texts_of_training(kind, finds):
-    right = figures._accuracy_by_place(kind, trained=16, tested=32)  # (31,)
+    right = figures.accuracy_by_place(figures._trained(kind, trained=16, tested=32), 32)  # (31,)
     assert right[:15].mean() > 0.9
     assert right[15:].min() > 0.9 if finds else right[15:].mean() < 0.3

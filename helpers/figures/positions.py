@@ -49,7 +49,7 @@ def pooled(one: str, other: str, with_positions: bool = False) -> None:
         "With positions the two orders part" if with_positions else "Without positions: the same rows, the same mean"
     )
     with style():
-        figure, axes = _panels(3, 3.7, 3.1, title)
+        figure, axes = _panels(3, 3.7, 2.6, title)
         for ax, sentence, output in zip(axes, sentences, outputs, strict=False):
             _signed(ax, output, "output of each token")
             ax.set_yticks(range(len(sentence)), sentence)
@@ -152,7 +152,7 @@ def clock_hands(k: float = 3.0, starts: Sequence[float] = (2.0, 11.0), d_model: 
     speeds = positions.frequencies(d_model, base).tolist()  # (D/2,)
     with style():
         title = f"{k:g} positions later each hand has turned by its own angle, wherever it stood before"
-        figure, axes = _panels(len(speeds), 2.7, 3.7, title)
+        figure, axes = _panels(len(speeds), 2.7, 3.4, title)
         for i, (ax, w) in enumerate(zip(axes, speeds, strict=True)):
             ax.add_patch(_circle())
             for x, radius, line in zip(starts, (0.95, 0.6), ("-", (0, (2, 1))), strict=True):
@@ -184,7 +184,7 @@ def shift_matrices(d_model: int = 8, base: float = 100.0, shifts: Sequence[float
     """The matrices M(k): a turn of two features by two on the diagonal, and nothing else."""
     with style():
         title = "One matrix for each shift k: every pair turns by itself, at its own speed"
-        figure, axes = _panels(len(shifts), 3.5, 4.4, title)
+        figure, axes = _panels(len(shifts), 3.5, 4.1, title)
         for ax, k in zip(axes, shifts, strict=True):
             _signed(ax, positions.shift_matrix(k, d_model, base), f"k = {k:g}")
             ax.set(xlabel="feature of PE(x)", ylabel="feature of PE(x + k)" if ax is axes[0] else "")
@@ -232,7 +232,7 @@ def terms(sentence: str, d_model: int = 32) -> None:
     largest = max(float(m.abs().max()) for m in panels.values())
     with style():
         title = "Added: four terms make a score. Side by side: the two on the left alone"
-        figure, axes = _panels(4, 3, 4.2, title)
+        figure, axes = _panels(4, 3, 3.9, title)
         for ax, (name, matrix) in zip(axes, panels.items(), strict=True):
             grid(ax, (matrix / largest).clamp(min=0), name)
             grid(ax, (-matrix / largest).clamp(min=0), name, colour=ORANGE)
@@ -287,7 +287,7 @@ def by_distance(n: int = 12, d_model: int = 16) -> None:
     }
     with style():
         title = "Turned, a score depends on i − j alone; added, on both places"
-        figure, axes = _panels(3, 3.7, 4.4, title)
+        figure, axes = _panels(3, 3.7, 4, title)
         for ax, marker, (name, s) in zip(axes, "ox", scores.items(), strict=False):
             _signed(ax, s, name)
             for i, j in ((5, 2), (9, 6)):
@@ -333,8 +333,8 @@ class _Reader(nn.Module):
         return self.out(attend(q, k, v, bias)[0])  # (B, T, V)
 
 
-def _accuracy_by_place(kind: str, trained: int, tested: int, steps: int = 400, vocab_size: int = 12) -> Tensor:
-    """Train a reader on `trained` random tokens; how often it is right at each place of `tested`: (tested − 1,)."""
+def _trained(kind: str, trained: int, tested: int, steps: int = 400, vocab_size: int = 12) -> _Reader:
+    """A reader trained on random texts of `trained` tokens, with room for `tested`."""
     with torch.random.fork_rng():
         torch.manual_seed(0)
         reader = _Reader(kind, vocab_size, d_model=32, longest=tested)
@@ -345,33 +345,44 @@ def _accuracy_by_place(kind: str, trained: int, tested: int, steps: int = 400, v
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
-        ids = torch.randint(vocab_size, (1000, tested))  # (B, T)
-        with torch.no_grad():
-            return (reader(ids)[:, 1:].argmax(-1) == ids[:, :-1]).float().mean(0)  # (T − 1,)
+    return reader.requires_grad_(False)
+
+
+def accuracy_by_place(reader: _Reader, n: int, vocab_size: int = 12) -> Tensor:
+    """How often a reader is right at places 1 to n − 1 of random texts of n tokens: (n − 1,)."""
+    ids = torch.randint(vocab_size, (1000, n), generator=torch.Generator().manual_seed(1))  # (B, T)
+    return (reader(ids)[:, 1:].argmax(-1) == ids[:, :-1]).float().mean(0)  # (T − 1,)
 
 
 def beyond(trained: int = 16, tested: int = 32) -> None:
-    """Readers of the token before, trained on short texts and tested on long ones, by place."""
+    """Readers of the token before, trained on short texts and tested on long ones, by place; and a learned bias."""
     from matplotlib import pyplot
 
     kinds = ("rotary", "relative bias", "sinusoidal", "learned", "none")
+    readers = {kind: _trained(kind, trained, tested) for kind in kinds}
+    bias, distance = readers["relative bias"].table[0], torch.arange(1 - tested, tested)  # (2T − 1,) each
     with style():
-        figure, ax = pyplot.subplots(figsize=(8, 4.2))
+        figure, (left, right) = pyplot.subplots(1, 2, figsize=(11.5, 4.2), width_ratios=[3, 2])
+        figure.suptitle("Which token stood before? Only a rotary reader finds it in a longer text as well",
+                        color=GREY, x=0.01, ha="left", fontsize=12)  # fmt: skip
         for kind, marker, colour in zip(kinds, "o^sDx", (*COLOURS[:4], GREY), strict=True):
-            right = _accuracy_by_place(kind, trained, tested)  # (tested − 1,)
-            ax.plot(range(1, tested), right, marker=marker, markersize=4, linewidth=1.5, color=colour, label=kind)
-        ax.axvline(trained - 0.5, color=GREY, linewidth=1, linestyle=":")
-        ax.text(trained - 0.3, 1.04, "never seen in training →", fontsize=9)
-        ax.set(
-            title="Which token stood before? Only a rotary reader finds it in a longer text as well",
-            xlabel=f"place in a text of {tested} tokens",
-            ylabel="part that is right",
-            ylim=(-0.03, 1.1),
-        )
-        ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+            hits = accuracy_by_place(readers[kind], tested)  # (tested − 1,)
+            left.plot(range(1, tested), hits, marker=marker, markersize=4, linewidth=1.5, color=colour, label=kind)
+        left.axvline(trained - 0.5, color=GREY, linewidth=1, linestyle=":")
+        left.text(trained - 0.3, 1.04, "never seen in training →", fontsize=9)
+        left.set(title=f"trained on {trained} tokens, tested on {tested}", xlabel="place in the text",
+                 ylabel="part that is right", ylim=(-0.03, 1.12))  # fmt: skip
+        left.legend(loc="center left", bbox_to_anchor=(0, 0.4), fontsize=9)
+        right.bar(distance, bias)
+        right.axhline(0, color=GREY, linewidth=1)
+        for edge in (-trained + 0.5, trained - 0.5):
+            right.axvline(edge, color=GREY, linewidth=1, linestyle=":")
+        right.set(title=f"the learned bias: still 0 from distance {trained} on", xlabel="distance i − j", ylabel="bias")
         show(
             figure,
-            f"How often models name the token before, at each place of {tested} tokens, after training on {trained}. "
-            f"Rotary: always. Learned positions: always up to place {trained - 1}, by chance after it. Sinusoidal: "
-            "the same, then now and then. A relative bias: less everywhere in the longer text. None: hardly ever.",
+            f"Left, how often models name the token before, at each place of {tested} tokens, after training on "
+            f"{trained}. Rotary: always. Learned positions: nearly always up to place {trained - 1}, mostly by chance "
+            "after it. Sinusoidal: the same, then now and then. A relative bias: less almost everywhere in the longer "
+            f"text. None: hardly ever. Right, the learned bias by distance: high at 1, below 0 at the others up to "
+            f"{trained - 1}, and 0 at all distances that never occurred.",
         )

@@ -264,7 +264,8 @@ def _words(exercise: Exercise, fault: _Fault) -> str:
     if fault.kind == "timeout":
         return f"`{name}` did not answer in time, asked with {where}: look for a loop that never ends."
     if fault.kind == "refusal":
-        instead = f"raised {_raised(fault.answer)}" if fault.answer.status == "error" else "gave an answer"
+        raised = _raised(fault.answer) + " without a word" * (_raised(fault.answer) == "ValueError")
+        instead = f"raised {raised}" if fault.answer.status == "error" else "gave an answer"
         return (
             f"Asked with {where}, `{name}` {instead} where `raise ValueError(…)` is due, "
             "with a sentence that says what is wrong and what to do."

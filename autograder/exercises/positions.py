@@ -101,7 +101,7 @@ class EquivarianceGap:
         ),
         holds(
             "not below nought",
-            lambda gap, *inputs: gap >= 0,
+            lambda gap, *inputs: not gap < 0,
             "A gap cannot be negative: take the absolute value before the maximum.",
         ),
         holds(
@@ -167,6 +167,17 @@ class EquivarianceGap:
             "square",
             _gap(size=lambda gap: gap.square().max()),
             "You square the difference, which shrinks small ones further: `.abs()` in place of the square.",
+        ),
+        mistake(
+            "pooled",
+            lambda layer, x, p: (layer(x)[:, p].mean(1) - layer(x[:, p]).mean(1)).abs().max(),
+            "You compare means over the tokens, so a layer that only exchanges their rows escapes you: "
+            "compare token by token.",
+        ),
+        mistake(
+            "turned round in place of permuted",
+            _gap(lambda y, p: y.flip(1), lambda x, p: x.flip(1)),
+            "You turn the text round whatever the permutation is: index with the one that is given.",
         ),
         mistake(
             "norm",
@@ -398,6 +409,29 @@ class Sinusoidal:
             "pair doubled twice",
             _table(lambda x, j, d, base: x / base ** (2 * (j - j % 2) / d)),
             "You double twice: `arange(0, d_model, 2)` holds the numbers 2i already.",
+        ),
+        mistake(
+            "i/(d // 2)",
+            _table(lambda x, j, d, base: x / base ** (j // 2 / max(d // 2, 1))),
+            "For an odd d_model your exponent is off: i/(d_model // 2) is 2i/d_model for even widths only, so write "
+            "2i/d_model.",
+        ),
+        mistake(
+            "cut from a wider table",
+            lambda n, d, base=10000.0: positions.sinusoidal(n, d + d % 2, base)[:, :d],
+            "For an odd d_model you cut the table of d_model + 1 features, whose hands turn at other speeds: the "
+            "exponent is 2i/d_model all the same.",
+        ),
+        mistake(
+            "pairs from 1",
+            _table(lambda x, j, d, base: x / base ** ((j - j % 2 + 2) / d)),
+            "You count the pairs from 1, so the fastest is missing: pair 0 has exponent 0 and turns by 1 a position.",
+        ),
+        mistake(
+            "positions between 0 and 1",
+            lambda n, d, base=10000.0: _table(lambda x, j, d, base: x / n / base ** ((j - j % 2) / d))(n, d, base),
+            "You divide positions by the length of the text, so the same place looks different in another text: "
+            "x is 0, 1, 2, … as it is.",
         ),
         mistake(
             "2i/(d − 2)",
@@ -1019,6 +1053,12 @@ class LearnedPositions:
             "sinusoidal added as well",
             _learned(finish=lambda x, p: x + p + positions.sinusoidal(*p.shape).to(x)),
             "You add the sinusoidal table too: the learned vectors take its place.",
+        ),
+        mistake(
+            "cut from its gradient",
+            _learned(lambda self, x: self.embedding.weight.data[: x.shape[1]]),
+            "`.data` cuts the vectors from their gradient, so they stay what they are at the start and nothing is "
+            "learned: `self.embedding.weight[:T]`.",
         ),
         mistake(
             "a bare parameter",

@@ -443,6 +443,11 @@ class RelativeBias:
             "Your rows are all the same, a number for each key: the column depends on i − j.",
         ),
         mistake(
+            "a number for each query",
+            lambda table, n: table[:, :n, None].expand(-1, -1, n),
+            "Your columns are all the same, a number for each query: the column of the table depends on i − j.",
+        ),
+        mistake(
             "heads last",
             lambda table, n: positions.relative_bias(table, n).permute(1, 2, 0),
             "Your heads stand last: `table[:, index]` keeps them in front, (H, n, n).",
@@ -459,7 +464,7 @@ class RelativeBias:
         ),
         mistake(
             "distances",
-            lambda table, n: torch.arange(n)[:, None] - torch.arange(n),
+            lambda table, n: (i := torch.arange(n, device=table.device))[:, None] - i,
             "You give the distances: they say where to look in the table.",
         ),
         mistake(
@@ -726,6 +731,27 @@ class Rotary:
             "positions from 1",
             lambda x, p, base=10000.0: positions.rotary(x, p + 1, base),
             "You add 1 to the positions: they are turned as they come, and position 0 not at all.",
+        ),
+        mistake(
+            "counted from the first",
+            lambda x, p, base=10000.0: positions.rotary(x, p - p[0], base),
+            "You count from the first position that is given: turn by the positions as they come, or a token from the "
+            "cache would not fit the newest one.",
+        ),
+        mistake(
+            "turned twice",
+            lambda x, p, base=10000.0: positions.rotary(x, 2 * p, base),
+            "You turn twice as far: the angle of pair i is position/base^(2i/d), once.",
+        ),
+        mistake(
+            "turned and added",
+            lambda x, p, base=10000.0: x + positions.rotary(x, p, base),
+            "You add what is turned to x: it takes the place of x.",
+        ),
+        mistake(
+            "the first pair alone",
+            lambda x, p, base=10000.0: torch.cat([positions.rotary(x[..., :2], p, base), x[..., 2:]], -1),
+            "You turn the first pair and leave the others: each of the d/2 turns at its own speed.",
         ),
         mistake(
             "exponent i/d",

@@ -10,7 +10,7 @@ import hostile
 import pytest
 
 from autograder.exercise import find, seed
-from autograder.grading import sandbox
+from autograder.grading import cgroup, sandbox
 from autograder.grading.controller import Ask, Limits, Run, Zygote, play
 
 CAUSAL = find("masks.causal")
@@ -127,6 +127,37 @@ def test_a_file_where_the_instructor_stands_is_neither_imported_nor_seen(tmp_pat
 
 def test_a_worker_is_the_first_to_go_where_memory_runs_out(zygote):
     assert "1000" in look(zygote, "open('/proc/self/oom_score_adj').read()")
+
+
+HOGS = """
+import os, time
+for i in range(4):
+    if os.fork() == 0:
+        kept = bytearray(400 * 2**20)
+        open(f"/tmp/{i}", "w").close()
+        time.sleep(60)
+until = time.monotonic() + 4
+while time.monotonic() < until and len(os.listdir("/tmp")) < 4:
+    time.sleep(0.1)
+"""
+
+
+def test_children_share_one_limit_of_memory(zygote):
+    if not cgroup.home():
+        pytest.skip("no memory control group can be made here, so each process has a limit of its own")
+    played = play(zygote, [Run(HOGS), Run("print(len(os.listdir('/tmp')))")])
+    assert '"4\\n"' not in played.outputs[1], "four times 400 MB were had under a limit of 1 GB"
+    assert verdict(zygote, hostile.HONEST).verdict == "right"
+
+
+def test_no_control_group_is_left_behind():
+    why = sandbox.possible()
+    if why:
+        pytest.skip(f"no namespaces on this system: {why}")
+    with Zygote() as made:
+        pid = made.launched.process.pid
+        verdict(made, hostile.HONEST)
+    assert not cgroup.home() or not list(cgroup.home()[0].glob(f"workbook-{pid}-*"))
 
 
 def test_a_worker_cannot_read_the_instructors_keys():

@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from autograder.grading import cgroup
 from autograder.refusal import Refusal
 
 GIBIBYTE = 2**30
@@ -64,6 +65,7 @@ class Launched:
         self.process.kill()
         self.process.wait()
         self.process.stderr.close()
+        cgroup.sweep(self.process.pid, patience=2)
         shutil.rmtree(self.home, ignore_errors=True)
 
     def last_words(self) -> str:

@@ -21,7 +21,7 @@ def main() -> None:
 
     torch.set_num_threads(1)
     from autograder.ask import warm_up
-    from autograder.grading import sandbox, wire, worker
+    from autograder.grading import cgroup, sandbox, wire, worker
 
     lines = [socket.socket(fileno=int(number)) for number in sys.argv[1].split(",")]
     sandbox.die_with_parent()
@@ -33,6 +33,7 @@ def main() -> None:
     if sys.argv[2] == "cpu":
         warm_up()  # where there is a GPU this would start CUDA, which must not be before a fork
     shell = worker.make_shell()
+    cgroup.sweep()  # what a grading that was killed has left
     gc.collect()
     gc.freeze()
     wire.send(lines[0], {"no_cage": sandbox.possible()})
@@ -50,14 +51,15 @@ def main() -> None:
 
 def _fork(order: dict, number: int, shell: Any) -> int:
     """A worker that serves the socket of that number; its process number."""
-    from autograder.grading import sandbox, worker
+    from autograder.grading import cgroup, sandbox, worker
 
-    pid = os.fork()
+    zygote, pid = os.getpid(), os.fork()
     if pid:
         return pid
     try:
         sandbox.die_with_parent()
         sandbox.first_to_go()
+        cgroup.join(zygote, order["limits"]["memory_bytes"])
         os.setsid()
         if order["unsafe"]:
             os.chdir(order["folder"])
@@ -70,11 +72,11 @@ def _fork(order: dict, number: int, shell: Any) -> int:
 
 
 def _reap() -> None:
-    try:
+    from autograder.grading import cgroup
+
+    with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-    except ChildProcessError:
-        pass
+            cgroup.sweep(os.getpid())
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ from sympy import (
 )
 from variants import positions_proofs as lines
 
-from autograder import expressions, lemmas
+from autograder import algebra, expressions, lemmas
 from autograder.ask import ask
 from autograder.card import html
 from autograder.exercise import cases, find
@@ -288,6 +288,21 @@ def test_an_answer_that_is_no_pair_of_chains_gets_a_sentence(answer, words):
 )
 def test_a_line_that_is_none_of_matrices_gets_a_sentence(chain, words):
     assert words in checked(chain, MOVED).sentence
+
+
+def test_what_has_no_value_is_equal_to_nothing():
+    nothing = ["Add", expressions.parse("sin(w*(x + k))"), ["Float", float("nan")]]
+    answer = [plain(START), Expression(json.dumps(nothing)), Expression(json.dumps(nothing))]
+    assert "one of them has no value at x = 1" in SHIFT.parts[0].check(answer).sentence
+
+
+@pytest.mark.parametrize(("power", "how"), [(60, "at 20 random points with 50 digits"), (990, "")])
+def test_digits_lost_to_large_numbers_are_no_difference(power, how):
+    large = f"(x**2 + k**2 + w**2 + exp(x) + sin(k) + 900)**{power}"
+    before, after = expressions.parse("x"), expressions.parse(f"x + {large} - {large}")
+    found = algebra.step(before, after, ("line 1", "line 2"), ("x", "k", "w"), [3000])
+    assert found.how == how
+    assert how or "has a power too large to compute" in found.sentence
 
 
 def test_forged_text_is_no_line():

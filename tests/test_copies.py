@@ -34,3 +34,12 @@ def test_code_that_reaches_behind_the_book_is_shown_to_a_person():
     assert reaches_behind("from importlib import import_module as i")
     assert not reaches_behind("import torch, gc\nfor m in model.modules(): m.eval()\ngc.collect()\n")
     assert not any(reaches_behind(inspect.getsource(e.reference)) for e in all_exercises().values() if e.reference)
+
+
+def test_a_name_of_the_book_that_is_put_together_is_shown_to_a_person():
+    assert reaches_behind("from helpers import masks\nf = getattr(masks, 'cau' + 'sal')")
+    assert reaches_behind("table = [getattr(masks, name)(9) for name in names]")
+    assert reaches_behind("import helpers.masks as m\nf = vars(m)['causal']")
+    assert reaches_behind("import helpers\nf = helpers.masks.__dict__['causal']")
+    assert not reaches_behind("import torch\nf = getattr(torch, 'so' + 'ftmax')")
+    assert not reaches_behind("from helpers import masks\nprint(masks.causal(4), vars(model))")

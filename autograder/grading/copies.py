@@ -9,9 +9,11 @@ from __future__ import annotations
 import ast
 import contextlib
 import inspect
+import pkgutil
 import textwrap
 from functools import cache
 
+import helpers
 from autograder.exercise import Exercise, find
 
 BEHIND = {  # no answer needs these; whoever gets at the book or the judge unseen does
@@ -19,6 +21,7 @@ BEHIND = {  # no answer needs these; whoever gets at the book or the judge unsee
     *("import_module", "spec_from_file_location", "SourceFileLoader", "get_objects", "get_referrers", "sys.modules"),
     *("ctypes", "importlib", "marshal", "runpy"),
 }
+BY_NAME = {"getattr", "vars", "attrgetter", "eval", "dir"}  # with them a name can be put together
 TOO_SHORT = 60  # nodes; below this honest answers coincide
 
 
@@ -29,12 +32,29 @@ def is_near_copy(exercise: Exercise, source: str) -> bool:
 
 
 def reaches_behind(source: str) -> bool:
-    """Whether a cell names Python's own machinery, by which code is loaded, copied or patched at run time."""
+    """Whether a cell names Python's own machinery, by which code is loaded, copied or patched at run time.
+
+    Or puts a name of the book together, which it could have written down.
+    """
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
-    return any(BEHIND & set(_names(node)) for node in ast.walk(tree))
+    nodes = list(ast.walk(tree))
+    return any(BEHIND & set(_names(node)) for node in nodes) or _opens_by_name(nodes)
+
+
+def _opens_by_name(nodes: list[ast.AST]) -> bool:
+    book = {"helpers"} | {module.name for module in pkgutil.iter_modules(helpers.__path__)}  # given cells import them
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            book |= {item.asname for item in node.names if item.name.split(".")[0] == "helpers" and item.asname}
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "helpers":
+            book |= {item.asname or item.name for item in node.names}
+    calls = [node for node in nodes if isinstance(node, ast.Call) and BY_NAME & set(_names(node.func))]
+    looks = [node for node in nodes if isinstance(node, ast.Attribute) and node.attr == "__dict__"]
+    inside = [child for node in calls + looks for child in ast.walk(node)]
+    return any(isinstance(child, ast.Name) and child.id in book for child in inside)
 
 
 def _names(node: ast.AST) -> list[str]:

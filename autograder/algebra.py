@@ -277,14 +277,12 @@ def step(before: Tree, after: Tree, lines: tuple[str, str], symbols: tuple[str, 
     tried, why = 0, None
     for point in points(symbols):
         try:
-            here, there = value(before, point), value(after, point)
+            here, there = _both(before, after, point)
         except Unknown as found:
             why = why or f"{found} at {_written(point)}"
             continue
         if _far(here, there):
-            here, there = _closer(before, after, point)
-            if _far(here, there):
-                return Step(fault="unequal", sentence=_differ(here, there, point, lines))
+            return Step(fault="unequal", sentence=_differ(here, there, point, lines))
         tried += 1
     if tried < POINTS // 2:
         return Step(
@@ -300,10 +298,13 @@ def _far(here: Any, there: Any) -> bool:
     return abs(here - there) > _mp().mpf(10) ** -DIGITS * max(1, abs(here), abs(there))
 
 
-def _closer(before: Tree, after: Tree, point: dict) -> tuple[Any, Any]:
-    """Both values with many more digits: large numbers may have cancelled out."""
-    with _mp().workdps(8 * DIGITS):
-        return value(before, point), value(after, point)
+def _both(before: Tree, after: Tree, point: dict) -> tuple[Any, Any]:
+    """Two values; where they differ, with many more digits, as large numbers may have cancelled out."""
+    here, there = value(before, point), value(after, point)
+    if _far(here, there):
+        with _mp().workdps(8 * DIGITS):
+            return value(before, point), value(after, point)
+    return here, there
 
 
 def _differ(here: Any, there: Any, point: dict, lines: tuple[str, str]) -> str:

@@ -151,7 +151,8 @@ def _parse(node: ast.AST, matrices: bool) -> Tree:
             return ["Add", left, ["Mul", ["Integer", -1], right]]
         if isinstance(node.op, ast.Div):
             return ["Mul", left, ["Pow", right, ["Integer", -1]]]
-        return [_BINARY[type(node.op)], left, right]
+        head = _BINARY[type(node.op)]
+        return [*left, right] if left[0] == head and head in MANY else [head, left, right]
     raise ValueError(f"no expression: {ast.unparse(node)}")
 
 

@@ -151,7 +151,7 @@ class Chain:
     def _finished(self, trees: list[Tree]) -> None:
         wrong = self.form(trees[-1])
         if wrong:
-            raise Refused(f"form {self.rules.look(trees[-1])}", f"The last line has not the asked form: {wrong}.")
+            raise Refused(f"form {self.rules.look(trees[-1])}", f"The last line does not have the asked form: {wrong}.")
         different = len({self.rules.look(tree) for tree in trees})
         if different < self.least:
             again = " (one that is repeated, or reordered, does not count)" if different < len(trees) else ""

@@ -88,6 +88,31 @@ def test_anything_else_is_not_plain(value):
     assert type(plain(value)) is Other
 
 
+def test_a_number_too_large_to_write_out_is_not_computed():
+    tower = sympy.Pow(9, sympy.Pow(9, 9, evaluate=False), evaluate=False)
+    for number in (tower, sympy.sin(tower, evaluate=False), sympy.exp(tower, evaluate=False), sympy.sqrt(2) * tower):
+        assert plain(number) == Other("a SymPy number too large to compute")
+    assert (plain(sympy.sqrt(16)), plain(sympy.pi)) == (4, pytest.approx(3.14159265))
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("sin(w*(x + k)) - 2", "sin(w*(x + k)) + -1*2"),
+        ("x/2 + I*pi", "x*2**-1 + I*pi"),
+        ("softmax(Q @ K.T @ P.T) @ (P @ V).T", "softmax(Q @ K.T @ P.T) @ (P @ V).T"),
+    ],
+)
+def test_an_expression_is_read_from_an_instructors_text(text, shown):
+    assert expressions.show(expressions.read(json.dumps(expressions.parse(text)))) == shown
+
+
+@pytest.mark.parametrize("text", ["x if y else z", "x < y", "[x]", "x.y", "lambda: x"])
+def test_an_instructors_text_that_is_no_expression_is_refused(text):
+    with pytest.raises(ValueError, match="no expression"):
+        expressions.parse(text)
+
+
 def _deep(levels):
     tree = ["Symbol", "n"]
     for _ in range(levels):

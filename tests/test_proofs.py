@@ -77,7 +77,11 @@ TWENTY = {
         "line 1 is not the claim's left side",
     ),
     "from an equal line": (sine, [A * D + B * C, APART, A * D + B * C], "line 1 is equal to the claim's left side but"),
-    "circular": (sine, [START, APART, A * D + B * C, START], "the last line has not the asked form: sin(w*(k + x))"),
+    "circular": (
+        sine,
+        [START, APART, A * D + B * C, START],
+        "the last line does not have the asked form: sin(w*(k + x))",
+    ),
     "back and forth": (sine, [START, DONE, START, DONE], "2 different ones (one that is repeated, or reordered"),
     "jumped": (sine, [START, DONE], "2 different ones where 3 are asked"),
     "jumped behind padding": (sine, [START, START * (A**2 + B**2), DONE], "takes the angle w*(x + k) apart"),
@@ -335,7 +339,7 @@ def test_a_proof_is_added_in_ten_lines():
     right = told(sin(2 * a), sin(a) * cos(a) + sin(2 * a) / 2, 2 * sin(a) * cos(a))
     assert (right.score, right.detail) == (1, "Shown lines 2–3 symbolically.")
     assert told(sin(2 * a), sin(2 * a) / 2 + sin(a) * cos(a), sin(2 * a)).sentence == (
-        "The last line has not the asked form: it is sin(2*a), and not 2*sin(a)*cos(a)."
+        "The last line does not have the asked form: it is sin(2*a), and not 2*sin(a)*cos(a)."
     )
     assert "Line 2 is not equal to line 1: at a = 1" in told(sin(2 * a), 2 * sin(a)).sentence
 

@@ -23,6 +23,8 @@ from autograder import book
 from autograder.plain import map_tensors, plain, tensors
 
 MAX_LISTED = 10_000
+FIRST_WEIGHTS = ("uniform_", "normal_", "trunc_normal_", "xavier_uniform_", "xavier_normal_")
+FIRST_WEIGHTS += ("kaiming_uniform_", "kaiming_normal_")
 STRAY = "the result lives on the CPU"
 
 # What fails on a pretended GPU is an answer; torch would print a traceback for it, and stderr must stay clean.
@@ -173,15 +175,16 @@ VERBS: dict[str, Callable] = {
 
 
 def _build(target: Callable, case: Case, inputs: tuple) -> nn.Module:
-    # Drawing first weights is no fault, and cannot be done on a pretended device.
+    # Drawing first weights is no fault, and cannot be done on a pretended device. It is also half of the time.
     with (
         torch.random.fork_rng(devices=[]),
+        _no_first_weights(),
         unset_fake_temporarily() if case.fake else contextlib.nullcontext(),
     ):
         module = target(*case.init)
         if not isinstance(module, nn.Module):
             raise Misnamed(f"it makes a {type(module).__name__}, not a torch.nn.Module")
-        held = module.state_dict()
+        held = module.state_dict(keep_vars=True)
     state = case.state or {}
     own = dict(module.named_parameters())
     missing, extra = sorted(set(state) - set(held)), sorted(set(own) - set(state))
@@ -197,12 +200,25 @@ def _build(target: Callable, case: Case, inputs: tuple) -> nn.Module:
         return module.eval()
     # Filled in one by one: load_state_dict would go through hooks and names of the student's own.
     with torch.no_grad():
-        for name, tensor in module.state_dict(keep_vars=True).items():
+        for name, tensor in held.items():
             if name in state:
                 tensor.data = state[name].to(tensor.device)
     example = (tensors(inputs) or list(state.values()))[0]
     floating = [x for x in state.values() if x.is_floating_point()]
     return module.to(device=example.device, dtype=floating[0].dtype if floating else None).eval()
+
+
+@contextlib.contextmanager
+def _no_first_weights() -> Iterator[None]:
+    """torch's layers leave their weights as they come from memory: those of the case take their place."""
+    kept = {name: getattr(nn.init, name) for name in FIRST_WEIGHTS}
+    try:
+        for name in kept:
+            setattr(nn.init, name, lambda tensor, *_, **__: tensor)
+        yield
+    finally:
+        for name, function in kept.items():
+            setattr(nn.init, name, function)
 
 
 def _instead(extra: list[str]) -> str:

@@ -33,10 +33,10 @@ def _ends(sine=SINE[2], cosine=COSINE[2]):
 
 @exercise("positions.shift_proof", points=4, minutes=20, difficulty=3, kind="proof")
 class ShiftProof:
-    """Two chains of SymPy expressions in x, k and w, each line equal to the one before: one from sin(w*(x + k)), one
-    from cos(w*(x + k)), both to a sum of sin(w*x) and cos(w*x) with coefficients in which x does not occur.
+    """Two chains of SymPy expressions in x, k and w, each line equal to the one before: one from `sin(w*(x + k))`,
+    one from `cos(w*(x + k))`, both to a sum of `sin(w*x)` and `cos(w*x)` with coefficients in which x does not occur.
 
-    At least three different lines each; the order of a sum makes no difference. Write Rational(1, 2) for a half.
+    At least three different lines each; the order of a sum makes no difference. Write `Rational(1, 2)` for a half.
     """
 
     signature = (
@@ -49,9 +49,9 @@ class ShiftProof:
         "a linear layer can learn once, for all places."
     )
     hints = [
-        "Take the angle apart first: w*(x + k) = w*x + w*k, in a line of its own.",
+        "Take the angle apart first: `w*(x + k)` is `w*x + w*k`, in a line of its own.",
         "sin(a + b) = sin(a)cos(b) + cos(a)sin(b), and cos(a + b) = cos(a)cos(b) − sin(a)sin(b).",
-        "In the last line w*k may stand in the coefficients and w*x only in sin(w*x) and cos(w*x).",
+        "In the last line `w*k` may stand in the coefficients and `w*x` only in `sin(w*x)` and `cos(w*x)`.",
     ]
     mistakes = [
         mistake(

@@ -333,7 +333,7 @@ class RelativeBias:
 
     signature = "relative_bias(table: Tensor (H, 2T − 1), n: int) -> Tensor (H, n, n)"
     reference = positions.relative_bias
-    why = "The same number along every diagonal: what a head learns about *three tokens back* holds everywhere."
+    why = "The same number along every diagonal: what a head learns about “three tokens back” holds everywhere."
     hints = [
         "All distances i − j at once: `i[:, None] - i` with `i = torch.arange(n)`.",
         "T is not n: it is in the table's width, 2T − 1. In which column does distance 0 stand?",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,20 @@ from autograder.refusal import Refusal
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one subcommand; returns its exit code: 0 fine, 1 the work has faults, 2 it could not be done."""
+    """Run one subcommand; returns its exit code: 0 fine, 1 the work has faults, 2 it could not be done.
+
+    Without arguments those of this process are taken, which then ends: torch would take a second to leave.
+    """
+    code = _run(arguments)
+    if arguments is None:
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(code)
+    return code
+
+
+def _run(arguments: list[str] | None) -> int:
     options = _parser().parse_args(arguments)
     try:
         return options.run(options)

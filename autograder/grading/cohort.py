@@ -15,6 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from autograder import ask, card, compare, judge
 from autograder.exercise import Exercise, find, seed
 from autograder.grading import sandbox, submission
@@ -186,6 +188,7 @@ _own: dict = {}
 def _start(zygote: Zygote, lines: Any) -> None:
     """A process of the pool: a line of its own to the zygote, and its end when the controller ends."""
     sandbox.die_with_parent()
+    torch.set_num_threads(1)  # as many as there are cores work side by side
     zygote.use(lines.get())
     _own["zygote"] = zygote
 

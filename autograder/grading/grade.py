@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import secrets
 import sys
@@ -83,6 +84,7 @@ def grade(folder: Path, settings: Settings, console: Console, launched: Launched
         raise Unable(str(problem)) from None
     if not handed:
         raise Unable(f"{folder} holds no submissions: they are looked for as {folder}/<student>/<notebook>.ipynb.")
+    _load_ahead()
     key, made = secret(settings.out)
     if made:
         console.print(f"A secret for this course was made in {settings.out / '.secret'}: keep it, and keep it private.")
@@ -131,9 +133,7 @@ class _Written:
 
     @cached_property
     def course(self) -> Course:
-        # nbgrader takes seconds to load, so it is loaded here, while workers are at work. Two of these seconds go into
-        # a grammar of addresses that jsonschema loads if it is there, and that no notebook needs.
-        sys.modules.setdefault("rfc3987_syntax", None)
+        # nbgrader takes seconds to load, so it is loaded here, while workers are at work.
         from autograder.grading.gradebook import Course
 
         return self.open.enter_context(Course(self.settings.out))
@@ -154,6 +154,16 @@ class _Written:
             solution = self.settings.notebooks.parent / "solutions" / f"{name}.ipynb"
             self.course.add_assignment(self.copies[name], solution if solution.exists() else None)
             self.assignments.add(name)
+
+
+def _load_ahead() -> None:
+    """Load half of what the gradebook needs while the zygote gets ready, and leave out what no notebook needs.
+
+    jsonschema takes two seconds for a grammar of addresses, if it is there.
+    """
+    sys.modules.setdefault("rfc3987_syntax", None)
+    for name in ("sqlalchemy.orm", "nbconvert.preprocessors"):
+        importlib.import_module(name)
 
 
 def _bytes(file: Handed) -> bytes:

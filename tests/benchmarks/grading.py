@@ -2,8 +2,9 @@
 
     .venv/bin/python tests/benchmarks/grading.py [--submissions 40] [--rounds 2] [--notebook 02_masks]
 
-Cells tagged `explore` are left out of the notebook on both sides, since nbgrader would run them and we would not.
-nbgrader runs with its best settings: bytecode compiled, kernels shut down at once. The two alternate, round by round.
+Cells tagged `explore` are left out of what is handed in, since nbgrader would run them and we would not. nbgrader runs
+with its best settings: bytecode compiled, kernels shut down at once. Both run as commands, from their start to their
+end, and alternate round by round.
 """
 
 from __future__ import annotations
@@ -16,16 +17,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from copy import deepcopy
 from pathlib import Path
-
-from rich.console import Console
 
 from autograder.demo import WRONG, _with
 from autograder.grading import submission
 from autograder.grading.cohort import grade_one
 from autograder.grading.controller import Zygote
-from autograder.grading.grade import ROOT, Settings, grade
+from autograder.grading.grade import ROOT
 from autograder.grading.handed import Handed
 
 CONFIG = """c = get_config()
@@ -70,14 +68,13 @@ def with_nbgrader(folder: Path, name: str, source: dict, handed: dict[str, dict]
     return time.perf_counter() - begin
 
 
-def with_workbook(folder: Path, released: submission.Template, handed: dict[str, dict]) -> float:
+def with_workbook(folder: Path, name: str, handed: dict[str, dict]) -> float:
     """Seconds that `workbook grade` takes, start-up, gradebook and feedback pages included."""
-    write(folder / "notebooks" / f"{released.name}.ipynb", released.notebook)
     for student, notebook in handed.items():
-        write(folder / "handed" / student / f"{released.name}.ipynb", notebook)
+        write(folder / "handed" / student / f"{name}.ipynb", notebook)
     begin = time.perf_counter()
-    settings = Settings(folder / "course", notebooks=folder / "notebooks")
-    grade(folder / "handed", settings, Console(file=open(os.devnull, "w")))  # noqa: SIM115
+    command = [sys.executable, "-m", "autograder.cli", "grade", folder / "handed", "--out", folder / "course"]
+    subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
     return time.perf_counter() - begin
 
 
@@ -103,21 +100,14 @@ def main() -> None:
     for folder in ("helpers", "autograder"):
         compileall.compile_dir(ROOT / folder, quiet=2)
     released, solved = (bare(ROOT / folder / f"{options.notebook}.ipynb") for folder in ("notebooks", "solutions"))
-    handed = list(submissions(solved, options.submissions).items())
-    size = len(handed) // options.rounds
-    theirs = ours = 0.0
-    for i in range(options.rounds):
-        part = {student: deepcopy(notebook) for student, notebook in handed[i * size : (i + 1) * size]}
+    handed = submissions(solved, options.submissions)
+    for _ in range(options.rounds):
         with tempfile.TemporaryDirectory() as folder:
-            ours += with_workbook(Path(folder), released, part)
+            ours = with_workbook(Path(folder), options.notebook, handed)
         with tempfile.TemporaryDirectory() as folder:
-            theirs += with_nbgrader(Path(folder), options.notebook, solved.notebook, part)
-        count = size * (i + 1)
-        print(
-            f"{count} submissions: nbgrader {theirs:.1f} s, workbook {ours:.1f} s, ratio {theirs / ours:.1f}",
-            flush=True,
-        )
-    times = one_by_one(released, dict(handed))
+            theirs = with_nbgrader(Path(folder), options.notebook, solved.notebook, handed)
+        print(f"{len(handed)} submissions: nbgrader {theirs:.1f} s, workbook {ours:.1f} s, ratio {theirs / ours:.1f}")
+    times = one_by_one(released, handed)
     print(f"one by one: median {times[len(times) // 2]:.2f} s, p95 {times[int(0.95 * len(times)) - 1]:.2f} s")
 
 

@@ -96,6 +96,71 @@ class Probe(nn.Module):
         return h @ self.f + self.g  # (B, T, V)
 
 
+class Network(nn.Module):
+    """A small model that travels as weights, to be changed or trained: a body, with a buffer in each layer, and `head`.
+
+    Ids (B, T) → logits (B, C). Its dropout hides every second feature, so that no answer depends on luck.
+    """
+
+    def __init__(self, weights: dict[str, torch.Tensor], training: bool = False) -> None:
+        super().__init__()
+        d_model = weights["embedding.weight"].shape[1]
+        self.embedding = nn.Embedding(*weights["embedding.weight"].shape)
+        self.encoder = nn.ModuleList(_Layer(d_model) for name in weights if name.endswith("scale"))
+        self.dropout = _Dropout(0.5)
+        self.head = nn.Linear(d_model, len(weights["head.bias"]))
+        for name, tensor in self.state_dict(keep_vars=True).items():
+            tensor.data = weights[name].detach().clone()
+        self.train(training)
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        x = self.embedding(ids)  # (B, T, D)
+        for layer in self.encoder:
+            x = layer(x)
+        return self.head(self.dropout(x.mean(1)))  # (B, C)
+
+
+class _Layer(nn.Module):
+    """`heads`, a linear layer, and `scale`, a buffer."""
+
+    def __init__(self, d_model: int) -> None:
+        super().__init__()
+        self.heads = nn.Linear(d_model, d_model)
+        self.register_buffer("scale", torch.empty(d_model))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + self.heads(x).tanh() * self.scale
+
+
+class _Dropout(nn.Dropout):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * 2 * (torch.arange(x.shape[-1], device=x.device) % 2) if self.training else x
+
+
+def _networks(target: Callable, case: Case, inputs: tuple, named: dict) -> Any:
+    """Dictionaries with weights become networks. Told are the result and what has become of each argument."""
+    with _no_first_weights():
+        inputs = tuple(Network(**x) if type(x) is dict and "weights" in x else x for x in inputs)
+    result = target(*inputs, **named)
+    return {"result": _told(result, inputs), "after": [_told(x) for x in inputs]}
+
+
+def _told(value: Any, others: tuple = ()) -> Any:
+    """A model in plain values, with what it shares with others; the keys of a dictionary."""
+    if type(value) is dict:
+        return list(value)
+    if not isinstance(value, nn.Module):
+        return value
+    taken = {x.data_ptr() for other in others if isinstance(other, nn.Module) for x in other.state_dict().values()}
+    return {
+        "state": dict(value.state_dict()),
+        "trainable": [name for name, weight in value.named_parameters() if weight.requires_grad],
+        "training": value.training,
+        "shared": [name for name, x in value.state_dict().items() if x.data_ptr() in taken],
+        "itself": any(value is other for other in others),
+    }
+
+
 def _call(target: Callable, case: Case, inputs: tuple, named: dict) -> Any:
     return target(*inputs, **named)
 
@@ -170,6 +235,7 @@ VERBS: dict[str, Callable] = {
     "models": _models,
     "assembled": _assembled,
     "module": _module,
+    "networks": _networks,
     "listing": _listing,
 }
 

@@ -14,6 +14,7 @@ from autograder.exercise import Exercise
 from autograder.plain import Other, map_tensors, tensors
 
 SHOWN = 144  # entries that a picture shows with ease
+REFUSALS = ("ValueError: ", "RuntimeError: Error(s) in loading state_dict")
 VERDICTS = ("right", "wrong", "not attempted", "not your own", "error", "timeout")
 
 
@@ -132,8 +133,10 @@ def _fault(exercise: Exercise, case: Case, answer: Answer, target: Answer | None
 
 
 def _refuses(answer: Answer) -> bool:
-    """Whether it raised ValueError with a sentence: where the reference does, that is what is asked for."""
-    return answer.status == "error" and answer.note.startswith("ValueError: ")
+    """Whether it raised ValueError with a sentence, or let torch refuse a state_dict: where the reference refuses, that
+    is what is asked for.
+    """
+    return answer.status == "error" and answer.note.startswith(REFUSALS)
 
 
 def _raised(answer: Answer) -> str:
@@ -360,6 +363,6 @@ def _brief(value: Any) -> str:
     if isinstance(value, torch.Tensor):
         return f"{tuple(value.shape)}" if value.dtype is not torch.bool else f"{tuple(value.shape)} bool"
     if type(value) is dict:
-        return "a model" if "a" in value else f"of {len(value)} entries"
+        return "a model" if "a" in value or "weights" in value else f"of {len(value)} entries"
     text = repr(value)
     return f"= {text}" if len(text) <= 40 else f"of {len(value)} items" if hasattr(value, "__len__") else "…"

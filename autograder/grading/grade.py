@@ -180,18 +180,20 @@ def feedback_path(out: Path, one: Graded) -> Path:
 
 
 def table(graded: list[Graded]) -> Table:
-    """Student, score for each notebook, and in words what was wrong."""
-    names = sorted({g.notebook for g in graded if g.marks})
-    made = Table("student", *names, "what was wrong", title="Scores", show_lines=True)
+    """Student, score for each notebook, and in words what was wrong. It fits a terminal, however many notebooks."""
+    made = Table(title="Scores", show_lines=True)
+    made.add_column("student", overflow="fold")
+    made.add_column("notebook: points", no_wrap=True)
+    made.add_column("what was wrong", overflow="fold", ratio=1)
     for student in dict.fromkeys(g.student for g in graded):
-        of_student = {g.notebook: g for g in graded if g.student == student}
-        scores = [_score(of_student.get(name)) for name in names]
-        made.add_row(student, *scores, "\n".join(words(list(of_student.values()))) or "nothing")
+        of_student = sorted((g for g in graded if g.student == student), key=lambda g: g.notebook)
+        scores = [_score(g) for g in of_student if g.marks]
+        made.add_row(student, "\n".join(scores) or "–", "\n".join(words(of_student)) or "nothing")
     return made
 
 
-def _score(graded: Graded | None) -> str:
-    return f"{graded.score:g} of {sum(m.points for m in graded.marks)}" if graded and graded.marks else "–"
+def _score(graded: Graded) -> str:
+    return f"{graded.notebook}: {graded.score:g} of {sum(m.points for m in graded.marks)}"
 
 
 def words(of_student: list[Graded], most: int = 4) -> list[str]:

@@ -1,0 +1,6 @@
+"""Texts to learn from: where they come from, how they are split, and how they become numbers."""
+
+from helpers.text.reviews import imdb, sentences
+from helpers.text.splits import Parts, split
+
+__all__ = ["Parts", "imdb", "sentences", "split"]

@@ -43,6 +43,35 @@ WRONG: dict[str, dict[str, tuple[str, str]]] = {
         ),
     },
     "joe doubles twice": {"start.double": ("squared", "def double(x):\n    return x * x")},
+    "tom's waves are too fast": {
+        "positions.sinusoidal": (
+            "exponent i/d",
+            "def sinusoidal(n_positions, d_model, base=10000.0):\n"
+            "    i = torch.arange((d_model + 1) // 2)\n"
+            "    angles = torch.arange(n_positions)[:, None] * 1.0 / base ** (i / d_model)\n"
+            "    return torch.stack([angles.sin(), angles.cos()], -1).flatten(1)[:, :d_model]",
+        ),
+        "positions.shift_proof": (
+            "sign in the cosine",
+            "def shift_proof():\n    import sympy\n    from sympy import cos, sin\n"
+            "    x, k, w = sympy.symbols('x k w')\n"
+            "    one = [sin(w * (x + k)), sin(w * x + w * k), sin(w * x) * cos(w * k) + cos(w * x) * sin(w * k)]\n"
+            "    two = [cos(w * (x + k)), cos(w * x + w * k), cos(w * x) * cos(w * k) + sin(w * x) * sin(w * k)]\n"
+            "    return one, two",
+        ),
+    },
+    "uma forgets projections": {
+        "complexity.attention_flops": (
+            "no projections",
+            "def attention_flops(n, d_model):\n    return 4 * n**2 * d_model",
+        ),
+    },
+    "vic leaves biases out": {
+        "parameters.feed_forward": (
+            "biases left out",
+            "def feed_forward(d_model, d_ff):\n    return 2 * d_model * d_ff",
+        ),
+    },
     "kim borrows the book": {"masks.causal": ("", "from helpers import masks\n\ncausal = masks.causal")},
     "lou never ends": {"masks.prefix": ("", "def prefix(n, n_prefix):\n    while True:\n        pass")},
     "mia leaves": {"masks.sliding_window": ("", "import os\n\n\ndef sliding_window(n, window):\n    os._exit(0)")},

@@ -5,10 +5,14 @@ import zipfile
 
 import papers
 import pytest
+import torch
 
 from autograder import bundle, cli, demo
+from autograder.ask import ask
+from autograder.exercise import cases, find, seed
 from autograder.grading import grade
 from autograder.grading.cohort import Graded
+from autograder.judge import judge
 
 
 @pytest.fixture
@@ -144,6 +148,16 @@ def test_a_release_holds_no_solutions_and_overwrites_nothing(tmp_path):
             assert "BEGIN SOLUTION" not in (out / name).read_text("utf-8")
     with pytest.raises(bundle.Unfit):
         bundle.release(out)
+
+
+@pytest.mark.parametrize(
+    ("exercise", "name", "source"), [(e, *row) for rows in demo.WRONG.values() for e, row in rows.items() if row[0]]
+)
+def test_the_demos_wrong_answers_are_recognised(exercise, name, source):
+    page, made = find(exercise), {"torch": torch}
+    exec(source, made)
+    asked = cases(page, seed(page))
+    assert judge(page, asked, [ask(made[page.last], page.ask, case) for case in asked]).mistake == name
 
 
 def test_the_demo_is_a_cohort_with_every_kind_of_trouble():

@@ -22,6 +22,7 @@ SIGNS = {
     "timeout": ("✗", "#D55E00"),
     "not your own": ("✗", "#CC79A7"),
     "not attempted": ("○", "#888888"),
+    "recorded": ("●", "#0072B2"),
 }
 MAX_SIDE = 24
 CELL = 9

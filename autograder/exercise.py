@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from autograder import choices
 from autograder.ask import VERBS, Case
 
 # The topics in the order in which the notebooks teach them.
@@ -55,7 +56,7 @@ class Exercise:
     `cases(rng)` returns tuples of inputs or `Case`s. `unique=False` means that the properties alone decide and the
     reference is one right answer among others; `measure(answer, *inputs)` turns an answer into what is compared.
     `shortcuts` are last names that are no answer here (`MultiheadAttention`); `dtypes` are tried on the last case.
-    `proof`, a chain of `proofs`, decides by itself: see there.
+    `proof`, a chain of `proofs`, decides by itself, and so do the `questions` of `choices`: see there.
     """
 
     name: str
@@ -76,6 +77,7 @@ class Exercise:
     unique: bool = True
     measure: Callable | None = None
     proof: Any = None
+    questions: Any = None
     gradient: bool = True
     fake: bool = True
     may_use_global_random: bool = False
@@ -157,6 +159,8 @@ def exercise(name: str, *, points: int, minutes: int, difficulty: int, **card: A
         parts = {k: tuple(v) if isinstance(v, list) else v for k, v in parts.items()}
         if "proof" in parts:
             parts = _of_a_proof(parts["proof"]) | parts
+        if "questions" in parts:
+            parts = _of_a_choice(parts["questions"]) | parts
         made = Exercise(name, points, minutes, difficulty, inspect.cleandoc(page.__doc__ or ""), **card, **parts)
         _fit(made)
         _registry[name] = made
@@ -172,6 +176,15 @@ def _of_a_proof(proof: Any) -> dict[str, Any]:
     return asked | {"measure": proof.check, "properties": (holds_good,), "unique": False}
 
 
+def _of_a_choice(questions: Any) -> dict[str, Any]:
+    """What every page of choices says: ask once; that options are on the card is for all to see, the rest is not."""
+    chosen = Property(
+        "options", lambda value: not choices.fault(value, questions), lambda value: choices.fault(value, questions)
+    )
+    asked = {"cases": lambda rng: [()], "gradient": False, "dtypes": ()}
+    return asked | {"properties": (chosen,), "unique": False}
+
+
 def _fit(page: Exercise) -> None:
     faults = {
         "has a name that is not topic.exercise": page.name.count(".") != 1,
@@ -182,6 +195,7 @@ def _fit(page: Exercise) -> None:
         "has no goal: write a docstring": not page.goal,
         "has more than three hints": len(page.hints) > 3,
         "is code and names fewer than three mistakes": page.kind == "code" and len(page.mistakes) < 3,
+        "has choices and no questions, or the other way round": (page.kind == "choice") != bool(page.questions),
         "has neither cases nor a rubric": page.cases is None and not page.rubric,
         "can be judged by nothing": page.cases is not None and not (page.reference if page.unique else page.properties),
     }

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from autograder import choices
 from autograder.ask import Answer, Case, ask
 from autograder.compare import Difference, difference
 from autograder.exercise import Exercise
@@ -15,7 +16,7 @@ from autograder.plain import Other, map_tensors, tensors
 
 SHOWN = 144  # entries that a picture shows with ease
 REFUSALS = ("ValueError: ", "RuntimeError: Error(s) in loading state_dict")
-VERDICTS = ("right", "wrong", "not attempted", "not your own", "error", "timeout")
+VERDICTS = ("right", "recorded", "wrong", "not attempted", "not your own", "error", "timeout")
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,8 @@ def judge(exercise: Exercise, cases: list[Case], answers: list[Answer]) -> Verdi
     targets = [_target(exercise, case) for case in cases]
     faults = [_fault(exercise, *three) for three in zip(cases, answers, targets, strict=True)]
     faults = [fault for fault in faults if fault]
+    if not faults and exercise.questions:
+        return _chosen(exercise, answers[0].value)
     if not faults:
         shown = f"Shown {_measured(exercise, answers[0].value, cases[0]).shown}." if exercise.proof else ""
         return Verdict(exercise.name, "right", float(exercise.points), exercise.points, _praise(exercise), detail=shown)
@@ -96,6 +99,17 @@ def _early(exercise: Exercise, answers: list[Answer]) -> Verdict | None:
         if answer.status in ("not attempted", "missing"):
             return not_attempted(exercise)
     return None
+
+
+def _chosen(exercise: Exercise, value: dict[str, str]) -> Verdict:
+    """A choice is judged where the key is."""
+    key = choices.key(exercise.name)
+    if key is None:
+        return refuse(exercise, "recorded", choices.RECORDED)
+    found = choices.wrong(value, key["answers"])
+    if found:
+        return refuse(exercise, "wrong", found)
+    return Verdict(exercise.name, "right", float(exercise.points), exercise.points, key["why"])
 
 
 def _praise(exercise: Exercise) -> str:

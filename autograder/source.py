@@ -16,6 +16,7 @@ import jupytext
 import nbformat
 from nbformat import NotebookNode
 
+from autograder.choices import listed
 from autograder.exercise import Exercise, all_exercises, find
 
 CARD = re.compile(r"\{\{card ([\w.]+)\}\}")
@@ -181,6 +182,8 @@ def card_text(exercise: Exercise) -> str:
     lines = [f"### Exercise `{exercise.name}`", "", exercise.goal, ""]
     if exercise.signature:
         lines += ["```python", exercise.signature, "```", ""]
+    if exercise.questions:
+        lines += [listed(exercise.questions), ""]
     lines += [facts]
     return "\n".join(lines) + _hints(exercise.hints)
 

@@ -30,7 +30,14 @@ VARIANTS, WRONG = _gather("VARIANTS"), _gather("WRONG")
 
 def verdict(exercise, target, seed_of):
     asked = cases(exercise, seed(exercise, **seed_of))
-    return judge(exercise, asked, [ask(target, exercise.ask, case, (), exercise.device(DEVICE)) for case in asked])
+    return judge(exercise, asked, [answer(exercise, target, case) for case in asked])
+
+
+def answer(exercise, target, case):
+    """On a GPU an index out of range would take it from this process, so, as in grading, the CPU answers there."""
+    first = ask(target, exercise.ask, case)
+    device = exercise.device(DEVICE)
+    return first if device == "cpu" or first.status == "error" else ask(target, exercise.ask, case, (), device)
 
 
 def rows(kind):
@@ -73,7 +80,7 @@ def test_a_wrong_version_is_wrong(exercise, wrong, seed_of):
 @every_exercise
 def test_the_reference_is_right(exercise, seed_of):
     if exercise.reference is None:
-        pytest.skip("judged by properties alone: the variants show what is right")
+        pytest.skip("judged by properties or a key: the variants, or test_choices, show what is right")
     found = verdict(exercise, exercise.reference, seed_of)
     assert found.verdict == "right", f"{found.sentence} {found.where} {found.detail}"
 
@@ -103,7 +110,7 @@ def test_nonsense_scores_nothing_and_gets_a_sentence(exercise, answer):
 
 @every_exercise
 def test_every_exercise_has_a_full_card(exercise):
-    assert exercise.signature and exercise.goal and exercise.why
+    assert exercise.signature and exercise.goal and (exercise.why or exercise.questions)
     assert 1 <= exercise.difficulty <= 5 and exercise.points >= 1 and exercise.minutes >= 1
     assert len(exercise.hints) >= 1
     assert signature(exercise.cases)

@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from autograder import ask, card, compare, judge
+from autograder import ask, card, choices, compare, judge
 from autograder.exercise import Exercise, find, seed
 from autograder.grading import sandbox, submission
 from autograder.grading.controller import Ask, Limits, Run, Zygote, play
@@ -120,6 +120,8 @@ def fingerprint(exercise: Exercise) -> str:
     page = sys.modules[exercise.cases.__module__] if exercise.cases else None
     reference = inspect.getmodule(exercise.reference) if exercise.reference else None
     parts += [inspect.getsource(module) for module in (page, reference) if module is not None]
+    if exercise.questions:
+        parts += [inspect.getsource(choices), repr((exercise.questions, choices.key(exercise.name)))]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 

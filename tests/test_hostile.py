@@ -8,6 +8,7 @@ import time
 
 import hostile
 import pytest
+import torch
 
 from autograder.exercise import find, seed
 from autograder.grading import cgroup, sandbox
@@ -123,6 +124,16 @@ def test_a_file_where_the_instructor_stands_is_neither_imported_nor_seen(tmp_pat
         assert str(tmp_path) not in look(made, "__import__('sys').path")
         assert verdict(made, hostile.HONEST).verdict == "right"
     assert not list(tmp_path.glob("*.ran")), "a student's file ran out of the cage"
+
+
+def test_an_index_out_of_range_on_a_gpu_costs_no_other_exercise():
+    if sandbox.possible() or not torch.cuda.is_available():
+        pytest.skip("no namespaces, or no GPU on this system")
+    wrong = "import torch\ndef causal(n): return torch.zeros(n, device='cuda')[torch.tensor([99], device='cuda')]"
+    steps = [Run(wrong), Ask(CAUSAL, 1), Run(hostile.HONEST), Ask(CAUSAL, 2)]
+    with Zygote("cuda") as made:
+        verdicts = play(made, steps).verdicts
+    assert (verdicts[1].verdict, verdicts[3].verdict) == ("error", "right")
 
 
 def test_a_worker_is_the_first_to_go_where_memory_runs_out(zygote):

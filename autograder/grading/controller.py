@@ -108,13 +108,12 @@ class Worker:
                 raise wire.Malformed("no reply to a cell")
             return reply
 
-    def ask(self, exercise: Exercise, asked: list[Case], seconds: float) -> list[Answer]:
+    def ask(self, exercise: Exercise, asked: list[Case], seconds: float, device: str) -> list[Answer]:
         """Answers to all cases, fewer if the first ones settle it. Raises Failed."""
         answers: list[Answer] = []
         with self._failing(answers):
             order = {"do": "ask", "name": exercise.last, "verb": exercise.ask, "closed": list(exercise.closed)}
-            order["device"] = exercise.device(self.device)
-            wire.send(self.socket, order | {"cases": [vars(case) for case in asked]})
+            wire.send(self.socket, order | {"device": device, "cases": [vars(case) for case in asked]})
             until = time.monotonic() + seconds
             while len(answers) < len(asked):
                 answers.append(_answer(wire.receive(self.socket, until - time.monotonic())))
@@ -187,7 +186,8 @@ def play(zygote: Zygote, steps: list[Run | Ask]) -> Played:
     """Run a notebook's cells in order and judge each exercise where it is asked.
 
     A cell or an exercise that takes its worker down, or lets it hang, costs itself alone: the rest goes on in a fresh
-    worker, without it.
+    worker, without it. What ends a GPU's worker is asked once more on the CPU, since an index out of range, which there
+    is an exception, leaves a process without its GPU.
     """
     done = Played({}, {}, {})
     limits, until = zygote.limits, time.monotonic() + zygote.limits.notebook_seconds
@@ -195,6 +195,7 @@ def play(zygote: Zygote, steps: list[Run | Ask]) -> Played:
     for i, leaning in _leaning(steps).items():
         done.verdicts[i] = leaning
     lost: set[int] = set()
+    on_cpu: set[int] = set()
     while True:
         worker = zygote.fork()
         try:
@@ -207,9 +208,13 @@ def play(zygote: Zygote, steps: list[Run | Ask]) -> Played:
                         reply = worker.run(step.source, min(limits.cell_seconds, max(left, 0)))
                         done.outputs[i], done.errors[i] = reply["outputs"], reply["error"]
                     else:
-                        answers = worker.ask(step.exercise, asked[i], min(limits.ask_seconds, max(left, 0)))
+                        device = "cpu" if i in on_cpu else step.exercise.device(zygote.device)
+                        answers = worker.ask(step.exercise, asked[i], min(limits.ask_seconds, max(left, 0)), device)
                         done.verdicts[i] = _judge(step.exercise, asked[i], answers, _failed_cell(steps, done, i))
                 except Failed as failed:
+                    if isinstance(step, Ask) and failed.status == "crash" and device != "cpu":
+                        on_cpu.add(i)
+                        break
                     lost.add(i)
                     _lose(done, i, step, asked.get(i), failed, limits)
                     break

@@ -11,6 +11,7 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
+import torch
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import CapturingDisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
@@ -209,9 +210,22 @@ def answers(
             continue
         with _captured():
             answer = ask(target, verb, case, closed, device)
+        if answer.status == "error" and _gpu_is_lost(device):
+            os._exit(1)
         yield answer
         if answer.status in ("not attempted", "book"):
             return
+
+
+def _gpu_is_lost(device: str) -> bool:
+    """Whether a failed assertion on the GPU has left this process without it: whatever came next would fail, too."""
+    if not device.startswith("cuda"):
+        return False
+    try:
+        torch.cuda.synchronize()
+    except RuntimeError:
+        return True
+    return False
 
 
 def become(sock: socket.socket, shell: Shell) -> None:

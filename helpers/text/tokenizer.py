@@ -62,6 +62,7 @@ def train(texts: Iterable[str], vocab_size: int, lowercase: bool = False) -> Tok
 
 def encode(tokenizer: Tokenizer, texts: Iterable[str]) -> Tensor:
     """All texts as one stream of ids (N,), int64: END first, and END after each text."""
+    tokenizer.encode_special_tokens = True  # who writes "<|end|>" in a review ends nothing
     ids, rest = [END_ID], iter(texts)
     while some := list(islice(rest, 1000)):
         for found in tokenizer.encode_batch_fast(some):
@@ -107,7 +108,8 @@ def corpus(tokenizer: int | Tokenizer, path: str | Path | None = None, lowercase
         size = tokenizer
         tokenizer = kept(name, lambda: train(imdb(path).train, size, lowercase), save, load)
     learned = sha256(tokenizer.to_str().encode()).hexdigest()[:16]
-    make = lambda: {part: encode(tokenizer, getattr(imdb(path), part)).int() for part in PARTS}  # noqa: E731
+    dtype = torch.int16 if tokenizer.get_vocab_size() <= 2**15 else torch.int32  # a quarter of the room
+    make = lambda: {part: encode(tokenizer, getattr(imdb(path), part)).to(dtype) for part in PARTS}  # noqa: E731
     ids = kept(f"tokens-{learned}-{checksum(path)}.safetensors", make, save_file, load_file)
     return Corpus(tokenizer, **{part: ids[part].long() for part in PARTS})
 

@@ -223,7 +223,155 @@ def _freeze_norms_left(model):
         weight.requires_grad = name.startswith("head.") or "norm" in name
 
 
+# ---- pool ----
+
+
+def _pool_by_rows(hidden, padding_mask, how):
+    rows = []
+    for states, mask in zip(hidden, padding_mask, strict=True):
+        real = states[mask]
+        rows.append({"last": real[-1], "first": real[0], "mean": real.mean(0)}[how])
+    return torch.stack(rows)
+
+
+def _pool_by_argmax(hidden, padding_mask, how):
+    if how == "mean":
+        weights = padding_mask / padding_mask.sum(1, keepdim=True)
+        return torch.einsum("bt,btd->bd", weights.to(hidden.dtype), hidden)
+    place = padding_mask.cumsum(1).argmax(1) if how == "last" else padding_mask.int().argmax(1)
+    return hidden[torch.arange(len(hidden), device=hidden.device), place]
+
+
+def _pool_by_gather(hidden, padding_mask, how):
+    if how == "mean":
+        return hidden.masked_fill(~padding_mask.unsqueeze(-1), 0).sum(1) / padding_mask.sum(1).unsqueeze(1)
+    steps = torch.arange(hidden.shape[1], device=hidden.device)
+    place = (padding_mask * (steps + 1)).amax(1) - 1 if how == "last" else (~padding_mask * 1).cumprod(1).sum(1)
+    return hidden.gather(1, place.view(-1, 1, 1).expand(-1, 1, hidden.shape[2])).squeeze(1)
+
+
+def _pool_sided(right):
+    """Right if pads stand on one side, and wrong on the other."""
+
+    def version(hidden, padding_mask, how):
+        n = padding_mask.sum(1)
+        if how == "mean":
+            return _pool_by_argmax(hidden, padding_mask, how)
+        if right:
+            place = n - 1 if how == "last" else n * 0
+        else:
+            place = n * 0 + hidden.shape[1] - 1 if how == "last" else hidden.shape[1] - n
+        return hidden[torch.arange(len(hidden)), place]
+
+    return version
+
+
+def _pool_detached(hidden, padding_mask, how):
+    return _pool_by_argmax(hidden.detach(), padding_mask, how)
+
+
+def _pool_in_place(hidden, padding_mask, how):
+    hidden[~padding_mask] = 0
+    return _pool_by_argmax(hidden, padding_mask, how)
+
+
+def _pool_one_too_many(hidden, padding_mask, how):
+    found = _pool_by_argmax(hidden, padding_mask, how)
+    n = padding_mask.sum(1, keepdim=True)
+    return found * n / (n + 1) if how == "mean" else found
+
+
+def _pool_float32(hidden, padding_mask, how):
+    return _pool_by_argmax(hidden.float(), padding_mask, how)
+
+
+def _pool_median(hidden, padding_mask, how):
+    return _pool_by_rows(hidden, padding_mask, how) if how != "mean" else hidden.median(1).values
+
+
+def _pool_first_text(hidden, padding_mask, how):
+    return _pool_by_argmax(hidden, padding_mask[:1].expand_as(padding_mask), how)
+
+
+# ---- evaluate ----
+
+
+def _evaluate_at_once(model, batches):
+    was = model.training
+    model.train(False)
+    with torch.inference_mode():
+        hits = torch.cat([model(ids).argmax(1).eq(labels) for ids, labels in batches])
+    model.train(was)
+    return hits.double().mean()
+
+
+def _evaluate_modes(model, batches):
+    """The mode of each module by itself."""
+    modes = {module: module.training for module in model.modules()}
+    model.eval()
+    right, total = 0, 0
+    for ids, labels in batches:
+        guesses = model(ids).softmax(-1).max(-1).indices
+        right, total = right + (guesses == labels).sum().item(), total + labels.numel()
+    for module, mode in modes.items():
+        module.training = mode
+    return right / total
+
+
+def _evaluate_a_copy(model, batches):
+    model = copy.deepcopy(model).eval()
+    hits = [bool(model(ids[None])[0].topk(1).indices == y) for b in batches for ids, y in zip(*b, strict=True)]
+    return sum(hits) / len(hits)
+
+
+def _evaluate_weighted(model, batches):
+    was = model.training
+    model.eval()
+    n = sum(len(y) for _, y in batches)
+    found = sum((model(x).argmax(-1) == y).double().mean().item() * len(y) / n for x, y in batches)
+    if was:
+        model.train()
+    return found
+
+
+def _evaluate_dropping_the_last(model, batches):
+    return _evaluate_at_once(model, batches[:-1] if len(batches) > 1 else batches)
+
+
+def _evaluate_rounded(model, batches):
+    return round(float(_evaluate_at_once(model, batches)), 1)
+
+
+def _evaluate_two_classes(model, batches):
+    was = model.training
+    model.eval()
+    hits = torch.cat([(model(ids)[:, 1] > model(ids)[:, 0]).long() == labels for ids, labels in batches])
+    model.train(was)
+    return hits.double().mean().item()
+
+
+def _evaluate_over_the_batch(model, batches):
+    was = model.training
+    model.eval()
+    found = [(model(ids).argmax(0), labels) for ids, labels in batches]
+    model.train(was)
+    return sum(int((a[: len(y)] == y[: len(a)]).sum()) for a, y in found) / sum(len(y) for _, y in found)
+
+
+def _evaluate_head_only(model, batches):
+    """Evaluation mode for a part that has no dropout."""
+    model.head.eval()
+    return _mean(model, batches)
+
+
+def _mean(model, batches):
+    hits = torch.cat([model(ids).argmax(1) == labels for ids, labels in batches])
+    return hits.double().mean().item()
+
+
 VARIANTS = {
+    "finetune.pool": [_pool_by_rows, _pool_by_argmax, _pool_by_gather],
+    "finetune.evaluate": [_evaluate_at_once, _evaluate_modes, _evaluate_a_copy, _evaluate_weighted],
     "finetune.swap_head": [_swap_by_saving, _swap_by_setattr, _swap_with_zeros, _swap_by_memo],
     "finetune.load_body": [
         _load_both_lists,
@@ -235,6 +383,27 @@ VARIANTS = {
     "finetune.freeze": [_freeze_by_identity, _freeze_children, _freeze_by_detaching],
 }
 WRONG = {
+    "finetune.pool": [
+        _pool_sided(right=True),
+        _pool_sided(right=False),
+        _pool_detached,
+        _pool_in_place,
+        _pool_one_too_many,
+        _pool_float32,
+        _pool_median,
+        _pool_first_text,
+        lambda hidden, padding_mask, how: hidden,
+    ],
+    "finetune.evaluate": [
+        _evaluate_dropping_the_last,
+        _evaluate_rounded,
+        _evaluate_two_classes,
+        _evaluate_over_the_batch,
+        _evaluate_head_only,
+        lambda model, batches: 0.8,
+        lambda model, batches: 1.0,
+        lambda model, batches: [_evaluate_at_once(model, batches)],
+    ],
     "finetune.swap_head": [
         _swap_resized,
         _swap_one_more,

@@ -1,0 +1,69 @@
+"""Models that the course trained itself: weights in half precision, tokenizer, and the record of how they were made.
+
+`NAME.safetensors`, `NAME.tokenizer.json` and `NAME.json` lie beside this file. They are plain data: loading runs
+nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer
+from torch import Tensor, nn
+
+from helpers.text import tokenizer as tokenizers
+
+HERE = Path(__file__).parent
+MAX_BYTES = 10_000_000
+
+
+def load(name: str, folder: str | Path = HERE) -> tuple[dict[str, Tensor], Tokenizer, dict[str, Any]]:
+    """(weights by name in float32, tokenizer, record). Raises FileNotFoundError or ValueError with a sentence."""
+    folder = Path(folder)
+    weights = folder / f"{name}.safetensors"
+    if not weights.is_file():
+        known = sorted(file.stem for file in folder.glob("*.safetensors"))
+        have = f"there are {', '.join(known)}" if known else "there is none yet"
+        raise FileNotFoundError(f"There is no checkpoint named {name!r} in {folder}: {have}.")
+    try:
+        state = {key: tensor.float() for key, tensor in load_file(weights).items()}
+        record = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+    except (SafetensorError, OSError, ValueError) as error:
+        raise ValueError(f"The checkpoint {weights} cannot be read ({type(error).__name__}): restore it.") from None
+    return state, tokenizers.load(folder / f"{name}.tokenizer.json"), record
+
+
+def save(name: str, model: nn.Module, tokenizer: Tokenizer, record: dict[str, Any], folder: str | Path = HERE) -> None:
+    """Write the three files. ValueError if the weights would take more than MAX_BYTES in half precision."""
+    state = {key: x.detach().to("cpu", torch.float16).contiguous() for key, x in model.state_dict().items()}
+    check_size(model)
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    save_file(state, folder / f"{name}.safetensors")
+    tokenizers.save(tokenizer, folder / f"{name}.tokenizer.json")
+    write(record, folder / f"{name}.json")
+
+
+def check_size(model: nn.Module) -> None:
+    """ValueError if the weights would take more than MAX_BYTES in half precision."""
+    size = 2 * sum(x.numel() for x in model.state_dict().values())
+    if size > MAX_BYTES:
+        raise ValueError(f"The weights take {size:,} bytes in half precision, {MAX_BYTES:,} is the limit: shrink it.")
+
+
+def write(record: dict[str, Any], path: str | Path) -> None:
+    """A record as JSON that a person can read: a line for each entry."""
+    lines = (f"{json.dumps(key)}: {json.dumps(value)}" for key, value in record.items())
+    Path(path).write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+
+
+@torch.no_grad()
+def round_to_half(model: nn.Module) -> None:
+    """Round the weights in place to what `save` keeps, so that what is measured is what is shipped."""
+    for x in model.state_dict().values():
+        x.copy_(x.half())

@@ -1,8 +1,13 @@
 """Right and wrong answers of 07_language_model, written otherwise."""
 
+import itertools
+import math
 import random
 
+import numpy as np
 import torch
+from torch import nn
+from torch.nn import functional as F
 
 
 def _streams(ids, batch_size, context):
@@ -68,11 +73,131 @@ def _strided_rows(ids, batch_size, context):
         yield x, y
 
 
+def _loss_loop(logits, targets):
+    total = 0
+    for row, wanted in zip(logits, targets, strict=True):
+        for z, target in zip(row, wanted, strict=True):
+            total = total + torch.logsumexp(z, 0) - z[target]
+    return total / targets.numel()
+
+
+def _loss_one_hot(logits, targets):
+    hot = F.one_hot(targets, logits.shape[-1]).to(logits.dtype)
+    return -torch.einsum("btv,btv->", hot, logits.log_softmax(-1)) / targets.numel()
+
+
+def _clamped(logits, targets):
+    p = logits.softmax(-1).gather(-1, targets[..., None])
+    return -(p + 1e-3).log().mean()
+
+
+def _without_zero(logits, targets):
+    return F.cross_entropy(logits.transpose(1, 2), targets, ignore_index=0)
+
+
+def _np_perplexity(losses, n_tokens):
+    return np.exp(np.average(losses, weights=n_tokens))
+
+
+def _product(losses, n_tokens):
+    total = sum(n_tokens)
+    return math.prod(math.exp(x * n / total) for x, n in zip(losses, n_tokens, strict=True))
+
+
+def _repeated(losses, n_tokens):
+    every = torch.tensor(losses, dtype=torch.float64).repeat_interleave(torch.tensor(n_tokens))
+    return every.mean().exp()
+
+
+def _bigram_loop(ids, vocab_size):
+    counts = torch.ones(vocab_size, vocab_size, device=ids.device)
+    for i in range(len(ids) - 1):
+        counts[ids[i], ids[i + 1]] += 1
+    return counts / counts.sum(dim=1, keepdim=True)
+
+
+def _bigram_one_hot(ids, vocab_size):
+    hot = F.one_hot(ids, vocab_size).double()
+    counts = hot[:-1].T @ hot[1:] + 1
+    return counts / counts.sum(1)[:, None]
+
+
+def _bigram_put(ids, vocab_size):
+    counts = torch.zeros(vocab_size, vocab_size, device=ids.device)
+    one = torch.ones(len(ids) - 1, device=ids.device)
+    counts.index_put_((ids[:-1], ids[1:]), one, accumulate=True)
+    return F.normalize(counts + 1, p=1, dim=1)
+
+
+def _bigram_half(ids, vocab_size):
+    counts = torch.full((vocab_size, vocab_size), 0.5)
+    for a, b in itertools.pairwise(ids.tolist()):
+        counts[a, b] += 1
+    return counts / counts.sum(1, keepdim=True)
+
+
+def _bigram_softmax(ids, vocab_size):
+    counts = torch.zeros(vocab_size, vocab_size)
+    for a, b in itertools.pairwise(ids.tolist()):
+        counts[a, b] += 1
+    return (counts + 1).softmax(1)
+
+
+def _bigram_seen_only(ids, vocab_size):
+    n = int(ids.max()) + 1
+    return _bigram_loop(ids, n)
+
+
 VARIANTS = {
+    "lm.loss": [
+        _loss_loop,
+        _loss_one_hot,
+        lambda logits, targets: F.cross_entropy(logits.transpose(1, 2), targets),
+        lambda logits, targets: nn.CrossEntropyLoss()(logits.reshape(-1, logits.shape[-1]), targets.reshape(-1)),
+        lambda logits, targets: F.nll_loss(logits.log_softmax(-1).flatten(0, 1), targets.flatten()),
+        lambda logits, targets: (logits.logsumexp(-1) - logits.gather(-1, targets.unsqueeze(-1)).squeeze(-1)).mean(),
+    ],
+    "lm.perplexity": [
+        _np_perplexity,
+        _product,
+        _repeated,
+        lambda losses, n_tokens: math.e ** (np.dot(losses, n_tokens) / np.sum(n_tokens)),
+        lambda losses, n_tokens: 2 ** (np.dot(losses, n_tokens) / np.sum(n_tokens) / math.log(2)),
+    ],
+    "lm.bigram": [_bigram_loop, _bigram_one_hot, _bigram_put],
     "lm.batches": [_streams, _streams_with_shared_ends, _gathered, _Loader],
 }
 
 WRONG = {
+    "lm.loss": [
+        _clamped,
+        _without_zero,
+        lambda logits, targets: F.cross_entropy(logits.flatten(0, 1), targets.flatten(), label_smoothing=0.1),
+        lambda logits, targets: F.cross_entropy(logits, targets),
+        lambda logits, targets: F.cross_entropy(logits.reshape(-1, logits.shape[-1]), targets.T.reshape(-1)),
+        lambda logits, targets: F.cross_entropy(logits.detach().flatten(0, 1), targets.flatten()),
+        lambda logits, targets: F.mse_loss(logits.softmax(-1), F.one_hot(targets, logits.shape[-1]).to(logits.dtype)),
+        lambda logits, targets: F.cross_entropy(logits.flatten(0, 1), targets.flatten())[None],
+    ],
+    "lm.perplexity": [
+        lambda losses, n_tokens: round(_np_perplexity(losses, n_tokens), 2),
+        lambda losses, n_tokens: float(np.median(np.exp(losses))),
+        lambda losses, n_tokens: math.exp(sum(losses)),
+        lambda losses, n_tokens: math.exp(np.average(losses[:-1] or [0], weights=n_tokens[:-1] or [1])),
+        lambda losses, n_tokens: 10 ** np.average(losses, weights=n_tokens),
+        lambda losses, n_tokens: [math.exp(x) for x in losses],
+    ],
+    "lm.bigram": [
+        _bigram_half,
+        _bigram_softmax,
+        _bigram_seen_only,
+        lambda ids, vocab_size: _bigram_loop(ids.flip(0), vocab_size),
+        lambda ids, vocab_size: _bigram_loop(ids[1:], vocab_size),
+        lambda ids, vocab_size: _bigram_loop(ids, vocab_size).log(),
+        lambda ids, vocab_size: _bigram_loop(ids, vocab_size).tolist(),
+        lambda ids, vocab_size: torch.ones(vocab_size, vocab_size) / vocab_size,
+        lambda ids, vocab_size: _bigram_loop(ids, vocab_size).flatten(),
+    ],
     "lm.batches": [
         _shuffled,
         _padded,

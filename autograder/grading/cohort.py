@@ -17,9 +17,9 @@ from typing import Any
 
 import torch
 
-from autograder import ask, card, choices, compare, judge
+from autograder import ask, book, card, choices, compare, judge
 from autograder.exercise import Exercise, find, seed
-from autograder.grading import sandbox, submission
+from autograder.grading import controller, sandbox, submission
 from autograder.grading.controller import Ask, Limits, Run, Zygote, play
 from autograder.grading.copies import is_near_copy, reaches_behind
 from autograder.grading.handed import Handed, load
@@ -116,7 +116,7 @@ def _key(data: bytes, instructor: Template, secret: bytes | None, device: str) -
 @cache
 def fingerprint(exercise: Exercise) -> str:
     """Changes when the exercise or the judging of it does."""
-    parts = [inspect.getsource(module) for module in (ask, compare, judge)]
+    parts = [inspect.getsource(module) for module in (ask, book, compare, judge, controller, submission)]
     page = sys.modules[exercise.cases.__module__] if exercise.cases else None
     reference = inspect.getmodule(exercise.reference) if exercise.reference else None
     parts += [inspect.getsource(module) for module in (page, reference) if module is not None]

@@ -148,7 +148,101 @@ def _bigram_seen_only(ids, vocab_size):
     return _bigram_loop(ids, n)
 
 
+def _nats(model, inputs, targets):
+    return F.cross_entropy(model(inputs).flatten(0, 1), targets.flatten(), reduction="sum")
+
+
+def _summed_then_divided(model, batch, optimizer, max_norm, accumulate):
+    inputs, targets = batch
+    model.train()
+    optimizer.zero_grad(set_to_none=False)
+    for x, y in zip(inputs.chunk(accumulate), targets.chunk(accumulate), strict=True):
+        (_nats(model, x, y) / targets.numel()).backward()
+    torch.nn.utils.clip_grad_norm_(list(model.parameters()), max_norm, foreach=False)
+    optimizer.step()
+    return None
+
+
+def _whole(model, batch, optimizer, max_norm, accumulate):
+    """All at once: the same step, more memory."""
+    loss = _nats(model, *batch) / batch[1].numel()
+    grads = torch.autograd.grad(loss, list(model.parameters()))
+    norm = torch.cat([g.flatten() for g in grads]).norm()
+    for p, g in zip(model.parameters(), grads, strict=True):
+        p.grad = g * min(1, max_norm / norm)
+    optimizer.step()
+    return loss.item()
+
+
+def _cleared_at_the_end(model, batch, optimizer, max_norm, accumulate):
+    size = -(-len(batch[0]) // accumulate)
+    for i in range(0, len(batch[0]), size):
+        x, y = (part[i : i + size] for part in batch)
+        loss = F.cross_entropy(model(x).transpose(1, 2), y)
+        (loss * len(x) / len(batch[0])).backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    optimizer.step()
+    optimizer.zero_grad()
+    return loss
+
+
+def _graph_kept(model, batch, optimizer, max_norm, accumulate):
+    losses = [_nats(model, x[None], y[None]) for x, y in zip(*batch, strict=True)]
+    for p in model.parameters():
+        p.grad = None
+    (sum(losses) / batch[1].numel()).backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    optimizer.step()
+
+
+def _cleared_too_late(model, batch, optimizer, max_norm, accumulate):
+    (_nats(model, *batch) / batch[1].numel()).backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    optimizer.zero_grad()
+    optimizer.step()
+
+
+def _without_clipping(model, batch, optimizer, max_norm, accumulate):
+    optimizer.zero_grad()
+    (_nats(model, *batch) / batch[1].numel()).backward()
+    optimizer.step()
+
+
+def _own_optimizer(model, batch, optimizer, max_norm, accumulate):
+    _cleared_at_the_end(model, batch, torch.optim.Adam(model.parameters()), max_norm, accumulate)
+
+
+def _without_a_graph(model, batch, optimizer, max_norm, accumulate):
+    with torch.no_grad():
+        _cleared_at_the_end(model, batch, optimizer, max_norm, accumulate)
+
+
+def _norm_one(model, batch, optimizer, max_norm, accumulate):
+    _cleared_at_the_end(model, batch, optimizer, 1.0, accumulate)
+
+
+def _accumulate_ones(model, batch, optimizer, max_norm, accumulate):
+    """Parts of `accumulate` rows, each counting alike."""
+    optimizer.zero_grad()
+    parts = list(zip(*(x.split(accumulate) for x in batch), strict=True))
+    for x, y in parts:
+        (F.cross_entropy(model(x).flatten(0, 1), y.flatten()) / len(parts)).backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    optimizer.step()
+
+
+def _twice(model, batch, optimizer, max_norm, accumulate):
+    for _ in range(2):
+        _cleared_at_the_end(model, batch, optimizer, max_norm, accumulate)
+
+
+def _without_bias(model, batch, optimizer, max_norm, accumulate):
+    _whole(model, batch, optimizer, max_norm, accumulate)
+    model.bias.data.zero_()
+
+
 VARIANTS = {
+    "lm.train_step": [_summed_then_divided, _whole, _cleared_at_the_end, _graph_kept],
     "lm.loss": [
         _loss_loop,
         _loss_one_hot,
@@ -169,6 +263,19 @@ VARIANTS = {
 }
 
 WRONG = {
+    "lm.train_step": [
+        _without_clipping,
+        _cleared_too_late,
+        _own_optimizer,
+        _without_a_graph,
+        _norm_one,
+        _accumulate_ones,
+        _twice,
+        _without_bias,
+        lambda model, batch, optimizer, max_norm, accumulate: optimizer.step(),
+        lambda model, batch, optimizer, max_norm, accumulate: _whole(model, batch[::-1], optimizer, max_norm, 1),
+        lambda model, batch, optimizer, max_norm, accumulate: _whole(model, batch, optimizer, max_norm / accumulate, 1),
+    ],
     "lm.loss": [
         _clamped,
         _without_zero,

@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 import torch
 
-from helpers.text import imdb, made_up, reviews, tokenizer
+from helpers.text import bpe, imdb, made_up, reviews, tokenizer
 from helpers.text.made_up import write_csv
 from helpers.text.splits import PARTS
 
@@ -117,3 +117,34 @@ def test_the_command_writes_what_it_says_and_refuses_in_a_sentence(table, tmp_pa
             tokenizer.main(["--from", str(table), *wrong, "--out", str(out)])
         assert stopped.value.code == 2
         assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+# ---- by hand ----
+
+
+@pytest.mark.parametrize("n_merges", [0, 1, 40])
+def test_byte_pairs_by_hand_bring_any_text_back(n_merges):
+    merges = bpe.train_bpe(" ".join(TEXTS[:5]), n_merges)
+    assert len(merges) == n_merges
+    for text in [*TEXTS[:5], *STRANGE]:
+        ids = bpe.encode(text, merges)
+        assert bpe.decode(ids, merges) == text
+        assert max(ids, default=0) < 256 + n_merges
+
+
+def test_encoding_the_training_text_repeats_what_training_did():
+    text = "low lower lowest, newer newest"
+    ids = list(text.encode())
+    for k, pair in enumerate(bpe.train_bpe(text, 9)):
+        assert pair == bpe.most_frequent_pair(ids)
+        ids = bpe.merge(ids, pair, 256 + k)
+    assert bpe.encode(text, bpe.train_bpe(text, 9)) == ids
+
+
+def test_a_text_without_a_pair_left_ends_the_training():
+    assert bpe.train_bpe("abc", 9) == [(97, 98), (256, 99)]
+    assert bpe.most_frequent_pair([7]) is None
+
+
+def test_part_of_a_character_is_shown_as_such():
+    assert bpe.decode("é".encode()[:1], []) == "�"

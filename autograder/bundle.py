@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import shutil
 import zipfile
 from pathlib import Path
 
+from autograder.exercise import STUB, TEXT_STUB
 from autograder.grading import submission
 from autograder.grading.submission import Template, Unreadable
 from autograder.refusal import Refusal
@@ -71,7 +73,7 @@ def submit(paths: list[Path], out: Path) -> dict[str, list[str]]:
 
 
 def unattempted(path: Path, copies: dict[str, Template]) -> list[str]:
-    """Exercises whose answer is as it was handed out. Raises Unfit if the file is no notebook."""
+    """Exercises without an answer. Raises Unfit if the file is no notebook."""
     try:
         cells = submission.read(path.read_bytes())
     except OSError as error:
@@ -81,7 +83,18 @@ def unattempted(path: Path, copies: dict[str, Template]) -> list[str]:
     name = submission.notebook_for(path.name, list(copies)) or submission.notebook_of(cells, copies)
     placed = submission.rebuild(copies[name], cells)[0] if name else []
     answers = [cell for cell in placed if cell.role in ("answer", "written")]
-    return [c.exercise for c in answers if c.source.strip() == submission.source_of(c.template).strip()]
+    return [cell.exercise for cell in answers if _blank(cell.source)]
+
+
+def _blank(answer: str) -> bool:
+    """Whether a stub is all there is. What was handed out cannot tell: in a clone it is the notebook worked in."""
+    try:
+        nodes = list(ast.walk(ast.parse(answer)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return answer.strip().endswith(TEXT_STUB)
+    bodies = [node.body for node in nodes if isinstance(node, ast.FunctionDef)]
+    left = [[line for line in body if not isinstance(line, ast.Expr)] for body in bodies]  # no docstrings, no super()
+    return not answer.strip() or any(len(lines) == 1 and ast.unparse(lines[0]) == STUB for lines in left)
 
 
 def _holds_only_notebooks(path: Path) -> bool:

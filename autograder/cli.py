@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from autograder.refusal import Refusal
 
@@ -42,9 +42,16 @@ def _run(arguments: list[str] | None) -> int:
         return 141
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """One sentence rather than the usage."""
+        self.exit(2, f"workbook: {message}: `{self.prog} --help` says how it is used.\n")
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="workbook", description="The Transformer workbook.")
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    parser = _Parser(prog="workbook", description="The Transformer workbook.")
+    parser.set_defaults(run=lambda options: parser.print_help() or 2)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
 
     def command(run: Callable, help: str, *, grading: bool = False) -> argparse.ArgumentParser:
         made = commands.add_parser(run.__name__.strip("_"), help=help, description=run.__doc__)
@@ -98,14 +105,16 @@ def _lab(options: argparse.Namespace) -> int:
     if not start.exists():
         raise Refusal(f"there is no {start} here: go to the workbook's folder first.")
     command = [sys.executable, "-m", "jupyterlab", str(start), "--LabApp.news_url=None"]  # no pop-up
-    return subprocess.call(command)
+    ours = str(Path(sys.executable).parent)  # so that its terminals know `workbook`
+    return subprocess.call(command, env=os.environ | {"PATH": os.pathsep.join([ours, os.environ.get("PATH", "")])})
 
 
 def _notebooks(options: argparse.Namespace) -> list[Path]:
-    found = options.notebooks or sorted(Path("notebooks").glob("*.ipynb"))
+    named = options.notebooks or [Path("notebooks")]
+    found = [file for path in named for file in (sorted(path.glob("*.ipynb")) if path.is_dir() else [path])]
     missing = [path for path in found if not path.is_file()]
     if missing or not found:
-        where = missing[0] if missing else "notebook in notebooks/"
+        where = missing[0] if missing else f"notebook in {named[0]}"
         raise Refusal(f"there is no {where}: name your notebook, or go to the workbook's folder.")
     return found
 
@@ -235,6 +244,8 @@ def _demo(options: argparse.Namespace) -> int:
         from autograder.grading import grade
         from autograder.grading.controller import Limits
 
+        if not (grade.ROOT / "solutions").is_dir():
+            raise Refusal("the made-up class needs the solutions, which students do not have: run it in a clone.")
         copies = grade.instructors(grade.ROOT / "notebooks")
         solved = grade.instructors(grade.ROOT / "solutions")
         folder = options.out / "submissions"

@@ -22,6 +22,8 @@ from autograder.ask import VERBS, Case
 TOPICS = ("start", "attention", "masks", "positions", "complexity", "transformer", "parameters", "cost")
 TOPICS += ("translation", "tokens", "lm", "finetune", "bert")
 KINDS = ("code", "claim", "proof", "choice", "training", "written")
+# What students find in place of an answer.
+STUB, TEXT_STUB = "raise NotImplementedError", "*Your answer here.*"
 
 
 @dataclass(frozen=True)

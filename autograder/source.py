@@ -17,12 +17,12 @@ import nbformat
 from nbformat import NotebookNode
 
 from autograder.choices import listed
-from autograder.exercise import Exercise, all_exercises, find
+from autograder.exercise import STUB, TEXT_STUB, Exercise, all_exercises, find
 
 CARD = re.compile(r"\{\{card ([\w.]+)\}\}")
+WIDTH = 96  # of a signature on a card
 EDGE = re.compile(r"BEGIN SOLUTION|END SOLUTION")
 BARE_IMAGE = re.compile(r"!\[\s*\][(\[]|<img\b(?![^>]*\balt=(?:\"[^\"]+\"|'[^']+'))[^>]*>")
-STUB, TEXT_STUB = "raise NotImplementedError", "*Your answer here.*"
 
 
 class Stale(Exception):
@@ -181,11 +181,17 @@ def card_text(exercise: Exercise) -> str:
     facts = f"difficulty {dots} ({exercise.difficulty} of 5) · about {exercise.minutes} minutes · {points}"
     lines = [f"### Exercise `{exercise.name}`", "", exercise.goal, ""]
     if exercise.signature:
-        lines += ["```python", exercise.signature, "```", ""]
+        lines += ["```python", _folded(exercise.signature), "```", ""]
     if exercise.questions:
         lines += [listed(exercise.questions), ""]
     lines += [facts]
     return "\n".join(lines) + _hints(exercise.hints)
+
+
+def _folded(signature: str) -> str:
+    """Lines too long for a notebook's column are broken before their arrow, not where the browser breaks them."""
+    lines = signature.split("\n")
+    return "\n".join(line.replace(" -> ", "\n    -> ", 1) if len(line) > WIDTH else line for line in lines)
 
 
 def _hints(hints: tuple[str, ...]) -> str:

@@ -25,7 +25,8 @@ def describe(name: str | None = None) -> str:
     """One sentence about the device that `pick(name)` gives."""
     device = pick(name)
     if device.type == "cpu":
-        return f"Computing on the CPU with {torch.get_num_threads()} threads, torch {torch.__version__}."
+        n = torch.get_num_threads()
+        return f"Computing on the CPU with {n} thread{'s' if n != 1 else ''}, torch {torch.__version__}."
     title = torch.cuda.get_device_name(device) if device.type == "cuda" else "the built-in GPU"
     return f"Computing on {title} ({device}), torch {torch.__version__}."
 

@@ -565,3 +565,5 @@ progress()
 # - Raffel et al. 2020, *Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer*, §3.2.1:
 #   masks as architectures.
 # - Beltagy et al. 2020, *Longformer*, §3.1: windows, and how far they reach through layers.
+#
+# **Next** is 03_positions: attention does not know where a token stands, so it has to be told.

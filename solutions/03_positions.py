@@ -710,3 +710,5 @@ progress()
 # - Su et al. 2021, *RoFormer: Enhanced Transformer with Rotary Position Embedding*, §3.2.
 # - Press et al. 2022, *Train Short, Test Long*, §2: which encodings survive longer texts.
 # - Haviv et al. 2022, *Transformer Language Models without Positional Encodings Still Learn Positional Information*.
+#
+# **Next** is 04_complexity: what a layer costs, counted and measured.

@@ -496,3 +496,5 @@ progress()
 # - Yu and Koltun 2016, *Multi-Scale Context Aggregation by Dilated Convolutions*, §2: kernels with gaps.
 # - Beltagy et al. 2020, *Longformer*, §3.1: restricted attention, and a few tokens that see all.
 # - Dao et al. 2022, *FlashAttention*, §3.1: the same attention without the table of weights.
+#
+# **Next** is 05_parameters: the whole Transformer, and where each of its numbers sits.

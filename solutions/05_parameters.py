@@ -822,3 +822,5 @@ progress()
 # - Dong et al. 2021, *Attention is not all you need: pure attention loses rank doubly exponentially with depth*.
 # - Devlin et al. 2018, *BERT*, §3: a stack of encoder layers, and its sizes.
 # - Kaplan et al. 2020, *Scaling Laws for Neural Language Models*, §2.1: the rule of 6·N·D.
+#
+# **Next** is 06_translation: the model that you have counted learns French.

@@ -46,6 +46,36 @@ def test_submit_packs_and_says_what_is_not_attempted(here, capsys):
     assert zipfile.ZipFile(here / "submission.zip").namelist() == ["02_masks.ipynb"]
 
 
+def test_submit_knows_answers_in_a_clone_too(here, capsys, monkeypatch):
+    monkeypatch.setattr(grade, "released", lambda: here / "notebooks")  # handed out is what is worked in
+    assert "Not attempted in notebooks/02_masks.ipynb: masks.padding, masks.why." in workbook(capsys, "submit")[1]
+
+
+@pytest.mark.parametrize(
+    ("answer", "blank"),
+    [
+        ("def f(x):\n    raise NotImplementedError", True),
+        ("class F:\n    def __init__(self):\n        super().__init__()\n        raise NotImplementedError", True),
+        ('def f(x):\n    """Says."""\n    return x\n    raise NotImplementedError', False),
+        ("def f(x):\n    retrun x", False),
+        ("1. Why?\n\n*Your answer here.*", True),
+        ("1. Why?\n\nBecause rows are queries.", False),
+    ],
+)
+def test_an_answer_is_blank_if_a_stub_is_all_there_is(answer, blank):
+    assert bundle._blank(answer) == blank
+
+
+@pytest.mark.parametrize("line", [["foo"], ["grade"], ["check", "--bad"], ["grade", "x", "--jobs", "many"]])
+def test_a_command_that_is_no_command_gets_a_sentence(capsys, line):
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(line)
+    said = capsys.readouterr().err
+    assert stopped.value.code == 2
+    assert said.count("\n") == 1
+    assert "--help" in said
+
+
 def test_submit_replaces_its_own_zip_and_nothing_else(here, capsys):
     (here / "thesis.txt").write_text("years of work")
     assert workbook(capsys, "submit")[0] == workbook(capsys, "submit")[0] == 0

@@ -613,13 +613,7 @@ class AdditiveScores:
 
 @exercise("attention.why", points=5, minutes=20, difficulty=2, kind="written")
 class Why:
-    """In your own words, two or three sentences each, with a number from this notebook wherever there is one.
-
-    1. Why are scores divided by √d_k, and not by d_k or by nothing? 2. What is the difference between self-attention
-    and a decoder's attention to an encoder, and how far can each look? 3. Why did dot products win over additive
-    scores? 4. What do many heads cost, and what do they bring? 5. Name two patterns that two heads of one layer can
-    follow at once and a single head cannot.
-    """
+    """In your own words, two or three sentences each, with a number from this notebook wherever there is one."""
 
     why = "A reason that you can say in two sentences is one that you can check."
     rubric = """One point for each part; half a point where the claim is right and no reason or measurement is given.

@@ -495,14 +495,7 @@ class LearnedPositions:
 
 @exercise("positions.why", points=6, minutes=25, difficulty=3, kind="written")
 class Why:
-    """In your own words, two or three sentences each, with a number from this notebook wherever there is one.
-
-    1. What do your two sentences mean, and why can a model without positions not tell them apart? 2. Is it because a
-    dot product is symmetric? 3. Why has an odd d_model no shift matrix? 4. What can PE(x)·PE(x + k) not tell, and why
-    can a head tell it all the same? 5. What do added positions bring into the scores that concatenated ones do not, and
-    what does each of the two cost? 6. Your text is longer than any seen in training: what do sinusoidal, learned,
-    relative and rotary positions each say about its last token?
-    """
+    """In your own words, two or three sentences each, with a number from this notebook wherever there is one."""
 
     why = "A reason that you can say in two sentences is one that you can check."
     hints = [

@@ -48,7 +48,7 @@ def _cohort_in_zip(path: Path, copies: dict[str, Template]) -> list[Handed]:
     """A zip of <student>/<notebook>.ipynb, perhaps in one folder more."""
     members = _members(path)
     if members is None:
-        raise Unreadable(f"{path} is damaged or no zip.")
+        raise Unreadable(f"{path} is damaged or no zip: name a folder or a zip that holds a folder for each student.")
     parts = {member.filename: _name(member).split("/") for member in members}
     if parts and all(len(p) > 2 for p in parts.values()) and len({p[0] for p in parts.values()}) == 1:
         parts = {name: p[1:] for name, p in parts.items()}

@@ -216,7 +216,7 @@ def accuracy() -> None:
         ax.set(xlabel="d_k", ylabel="accuracy after training", xscale="log", ylim=(0, 1.05))
         ax.set_xticks(widths, widths)
         ax.minorticks_off()
-        ax.legend(loc="lower center")
+        ax.legend(loc="center left", bbox_to_anchor=(0, 0.38))
         rows = "; ".join(f"{names[k]} {', '.join(f'{a:.2f}' for a in v)}" for k, v in found.items())
         show(figure, f"Accuracy of a learned look-up at d_k = {', '.join(map(str, widths))}: {rows}.")
 

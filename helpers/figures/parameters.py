@@ -100,12 +100,12 @@ def _mean_cosine(x: Tensor) -> float:
 
 # (column, row, label, colour) of each box; both columns are read upwards.
 _BOXES = (
-    (0, 0, "source_embedding · √d_model", SKY),
-    (0, 1, "+ positions", GREY),
+    (0, 0, "source_embedding", SKY),
+    (0, 1, "· √d_model, + positions", GREY),
     (0, 2.4, "self-attention", BLUE),
     (0, 3.4, "feed-forward", ORANGE),
-    (1, 0, "target_embedding · √d_model", SKY),
-    (1, 1, "+ positions", GREY),
+    (1, 0, "target_embedding", SKY),
+    (1, 1, "· √d_model, + positions", GREY),
     (1, 2.4, "self-attention", BLUE),
     (1, 3.4, "attention to memory", BLUE),
     (1, 4.4, "feed-forward", ORANGE),
@@ -247,7 +247,8 @@ def vocabularies(low: int = 30_000, high: int = 46_000) -> None:
             ax.annotate(f"{name}, reported {reported / 1e6:.0f} M", (sizes[-9], excess[-9]), (8, -32), **beside)
             meets = parameters.vocabulary(preset, reported)
             ax.plot([meets], [0], marker="o", color=colour)
-            ax.annotate(f"{meets:,}", (meets, 0), (8, -12), **beside)
+            side = {"ha": "right" if meets < config.base.vocab_size else "left"}  # away from the dotted line
+            ax.annotate(f"{meets:,}", (meets, 0), (-8 if side["ha"] == "right" else 8, -14), **beside, **side)
             said.append(f"{name} agrees with its {reported / 1e6:.0f} million at {meets:,} tokens")
         ax.axvline(config.base.vocab_size, color=GREEN, linestyle=":")
         ax.text(config.base.vocab_size, 9.6, f" {config.base.vocab_size:,}, the paper's", color=GREEN, va="top")

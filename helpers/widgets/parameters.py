@@ -74,7 +74,8 @@ def parameter_calculator(preset: str = "seed") -> ipywidgets.Widget:
             return
         counted = parts(build(kind.value, **chosen))
         picture.value = draw(counted)
-        note.value = f"In float32 that is {4 * sum(counted.values()) / 1e6:,.1f} MB; here it took none."
+        size = 4 * sum(counted.values()) / 1e6
+        note.value = f"In float32 that is {size:,.1f} MB; counting took none, as no weights were made."
 
     def fill(_: object = None) -> None:
         filling.append(True)  # one drawing at the end, not one for each size

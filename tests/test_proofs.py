@@ -321,27 +321,27 @@ def test_forged_text_is_no_line():
 def test_a_proof_is_added_in_ten_lines():
     from autograder import exercise as registry
 
-    @registry.exercise("positions.double_angle", points=1, minutes=5, difficulty=2, kind="proof")
-    class DoubleAngle:
-        """sin(2a) = 2 sin(a) cos(a), as a list of SymPy expressions in a."""
+    @registry.exercise("positions.triple_angle", points=1, minutes=5, difficulty=2, kind="proof")
+    class TripleAngle:
+        """sin(3a) = 3 sin(a) − 4 sin³(a), as a list of SymPy expressions in a."""
 
-        signature = "double_angle() -> [sin(2*a), …, 2*sin(a)*cos(a)]"
-        proof = Chain("sin(2*a)", "a", least=3, form=reads("2*sin(a)*cos(a)"))
-        reference = written("sin(2*a)", "sin(a)*cos(a) + cos(a)*sin(a)", "2*sin(a)*cos(a)")
+        signature = "triple_angle() -> [sin(3*a), …, 3*sin(a) - 4*sin(a)**3]"
+        proof = Chain("sin(3*a)", "a", least=3, form=reads("3*sin(a) - 4*sin(a)**3"))
+        reference = written("sin(3*a)", "sin(2*a)*cos(a) + cos(2*a)*sin(a)", "3*sin(a) - 4*sin(a)**3")
 
-    registry._registry.pop(DoubleAngle.name)
+    registry._registry.pop(TripleAngle.name)
     a = Symbol("a")
 
     def told(*chain):
-        asked = cases(DoubleAngle, 0)
-        return judge(DoubleAngle, asked, [ask(lambda: list(chain), DoubleAngle.ask, case) for case in asked])
+        asked = cases(TripleAngle, 0)
+        return judge(TripleAngle, asked, [ask(lambda: list(chain), TripleAngle.ask, case) for case in asked])
 
-    right = told(sin(2 * a), sin(a) * cos(a) + sin(2 * a) / 2, 2 * sin(a) * cos(a))
+    right = told(sin(3 * a), sin(2 * a) * cos(a) + cos(2 * a) * sin(a), 3 * sin(a) - 4 * sin(a) ** 3)
     assert (right.score, right.detail) == (1, "Shown lines 2–3 symbolically.")
-    assert told(sin(2 * a), sin(2 * a) / 2 + sin(a) * cos(a), sin(2 * a)).sentence == (
-        "The last line does not have the asked form: it is sin(2*a), and not 2*sin(a)*cos(a)."
+    assert told(sin(3 * a), sin(2 * a) * cos(a) + cos(2 * a) * sin(a), sin(3 * a)).sentence == (
+        "The last line does not have the asked form: it is sin(3*a), and not 3*sin(a) - 4*sin(a)**3."
     )
-    assert "Line 2 is not equal to line 1: at a = 1" in told(sin(2 * a), 2 * sin(a)).sentence
+    assert "Line 2 is not equal to line 1: at a = 1" in told(sin(3 * a), 3 * sin(a)).sentence
 
 
 def test_a_named_mistake_keeps_its_counter_example():

@@ -248,7 +248,7 @@ def vocabularies(low: int = 30_000, high: int = 46_000) -> None:
             meets = parameters.vocabulary(preset, reported)
             ax.plot([meets], [0], marker="o", color=colour)
             side = {"ha": "right" if meets < config.base.vocab_size else "left"}  # away from the dotted line
-            ax.annotate(f"{meets:,}", (meets, 0), (-8 if side["ha"] == "right" else 8, -14), **beside, **side)
+            ax.annotate(f"{meets:,}", (meets, 0), (-8, 8) if side["ha"] == "right" else (8, -14), **beside, **side)
             said.append(f"{name} agrees with its {reported / 1e6:.0f} million at {meets:,} tokens")
         ax.axvline(config.base.vocab_size, color=GREEN, linestyle=":")
         ax.text(config.base.vocab_size, 9.6, f" {config.base.vocab_size:,}, the paper's", color=GREEN, va="top")

@@ -44,6 +44,7 @@ class Course:
         _stamp(file)
         self.url = f"sqlite:///{file}"
         self.book = Gradebook(self.url, "transformers")
+        self.book.db().expire_on_commit = False  # nobody else writes while we do, so nothing is read twice
         return self
 
     def __exit__(self, *_: object) -> None:

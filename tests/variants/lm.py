@@ -241,7 +241,70 @@ def _without_bias(model, batch, optimizer, max_norm, accumulate):
     model.bias.data.zero_()
 
 
+def _gumbel(logits, temperature=1.0, top_k=None, top_p=None, generator=None):
+    """The largest of logits with Gumbel noise is a draw from their softmax."""
+    z = logits / temperature
+    if top_k:
+        z = torch.where(z >= z.sort(-1).values[:, -top_k, None], z, -math.inf)
+    if top_p:
+        p = z.softmax(-1)
+        better = (p[:, None, :] > p[:, :, None]) * p[:, None, :]
+        z = z.masked_fill(better.sum(-1) >= top_p, -math.inf)
+    u = torch.rand(z.shape, generator=generator, dtype=z.dtype, device=z.device)
+    return (z - (-u.log()).log()).argmax(-1)
+
+
+def _inverse(logits, temperature=1.0, top_k=None, top_p=None, generator=None):
+    """Where a uniform number falls among the added-up chances."""
+    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
+    if top_k is not None:
+        p = torch.cat([p[:, :top_k], torch.zeros_like(p[:, top_k:])], -1)
+        p = p / p.sum(-1, keepdim=True)
+    if top_p is not None:
+        n_kept = (p.cumsum(-1) < top_p).sum(-1, keepdim=True) + 1
+        p = p * (torch.arange(p.shape[-1], device=p.device) < n_kept)
+        p = p / p.sum(-1, keepdim=True)
+    u = torch.rand(len(p), 1, generator=generator, device=p.device, dtype=p.dtype)
+    place = (p.cumsum(-1) < u).sum(-1, keepdim=True).clamp(max=p.shape[-1] - 1)
+    return order.gather(1, place).squeeze(1)
+
+
+def _shifted_mask(logits, temperature=1.0, top_k=None, top_p=None, generator=None):
+    """As in the widely used snippet: the mask of what exceeds top_p, shifted by one."""
+    logits = logits / temperature
+    if top_k is not None:
+        logits = logits.masked_fill(logits < torch.topk(logits, top_k)[0][..., -1, None], -float("inf"))
+    if top_p is not None:
+        ranked, order = torch.sort(logits, descending=True)
+        remove = ranked.softmax(-1).cumsum(-1) > top_p
+        remove[..., 1:] = remove[..., :-1].clone()
+        remove[..., 0] = False
+        logits = logits.masked_fill(remove.scatter(1, order, remove), -float("inf"))
+    return torch.multinomial(F.softmax(logits, -1), 1, generator=generator).squeeze(-1)
+
+
+def _in_bulk(logits, temperature=1.0, top_k=None, top_p=None, generator=None):
+    """Only right if all rows had the same distribution."""
+    p = (logits[0] / temperature).softmax(-1)
+    return torch.multinomial(p, len(logits), replacement=True, generator=generator)
+
+
+def _square(logits, temperature=1.0, top_k=None, top_p=None, generator=None):
+    return _shifted_mask(logits, temperature**2, top_k, top_p, generator)
+
+
+def _seeded_by_shape(logits, temperature=1.0, top_k=None, top_p=None, generator=None):
+    torch.manual_seed(logits.shape[-1])
+    return _shifted_mask(logits, temperature, top_k, top_p)
+
+
+def _first_ids(logits, temperature=1.0, top_k=None, top_p=None, generator=None):
+    logits = logits if top_k is None else logits.masked_fill(torch.arange(logits.shape[-1]) >= top_k, -math.inf)
+    return _shifted_mask(logits, temperature, None, top_p, generator)
+
+
 VARIANTS = {
+    "lm.sample": [_gumbel, _inverse, _shifted_mask],
     "lm.train_step": [_summed_then_divided, _whole, _cleared_at_the_end, _graph_kept],
     "lm.loss": [
         _loss_loop,
@@ -263,6 +326,21 @@ VARIANTS = {
 }
 
 WRONG = {
+    "lm.sample": [
+        _in_bulk,
+        _square,
+        _seeded_by_shape,
+        _first_ids,
+        lambda *given, **named: _shifted_mask(*given, **named).flip(0),
+        lambda *given, **named: _shifted_mask(*given, **named).double(),
+        lambda *given, **named: _shifted_mask(*given, **named).tolist(),
+        lambda *given, **named: (_shifted_mask(*given, **named) + 1) % 5,
+        lambda logits, temperature, top_k, top_p, generator: _gumbel(
+            logits, temperature + 0.5, top_k, top_p, generator
+        ),
+        lambda logits, temperature, top_k, top_p, generator: _gumbel(logits, temperature, top_k, None, generator),
+        lambda logits, temperature, top_k, top_p, generator: logits.softmax(-1),
+    ],
     "lm.train_step": [
         _without_clipping,
         _cleared_too_late,

@@ -71,6 +71,7 @@ class Course:
             for row in (*(getattr(gone, "grades", None) or ()), *(getattr(gone, "comments", None) or ()), gone):
                 self.book.db.delete(row)
         self.book.db.commit()
+        self.book.db.expire_all()  # cells have come and gone
         for submitted in notebook.submissions:
             there = {row.cell_id for row in (*submitted.grades, *submitted.comments)}
             for kind, cells in ((Grade, notebook.grade_cells), (Comment, notebook.solution_cells)):
@@ -78,6 +79,7 @@ class Course:
                     if cell.id not in there:
                         self.book.db.add(kind(cell_id=cell.id, notebook=submitted))
         self.book.db.commit()
+        self.book.db.expire_all()
 
     def add(self, graded: Graded, instructor: Template, data: bytes) -> Path:
         """A graded submission: scores, the rebuilt notebook, the file as it came. Returns the rebuilt notebook's path.

@@ -436,6 +436,7 @@ class LoadBody:
     measure = _loaded
     gradient = False
     fake = False
+    dtypes = []
     why = "Weights that do not load raise no alarm by themselves: a model from scratch just looks badly pretrained."
     hints = [
         "First leave out the head's entries: their names begin with `head.`, and no others do.",
@@ -465,18 +466,15 @@ class LoadBody:
 
         n = rng.integer(3, 6)
         return [
-            case(7, 5, 2, 7, 2),
             case(7, 5, n, n, 1),
             case(5, 3, 2, 5, 1, without_head),
-            case(7, 5, 2, 7, 2, without("encoder.1.heads.bias")),
-            case(7, 5, 2, 7, 2, without("encoder.0.scale")),
+            case(7, 5, 2, 7, 1, prefixed),
+            case(7, 5, 2, 7, 1, without("encoder.0.heads.bias")),
+            case(7, 5, 2, 7, 1, without("encoder.0.scale")),
             case(7, 5, 2, 7, 1, other("encoder.1.heads.bias", 5)),
-            case(7, 5, 2, 7, 1, other("embedding.weight", 9, 5)),
             case(7, 5, 2, 7, 1, other("encoder.0.heads.bias", 1)),
             case(7, 5, 2, 7, 1, other("encoder.0.heads.weight", 1, 25)),
-            case(7, 5, 2, 7, 1, prefixed),
-            case(7, 5, 2, 7, 1, lambda state: [state.pop(x) for x in list(state)]),
-            case(4, 6, 3, 4, 2),
+            case(7, 5, 2, 7, 2),
         ]
 
     properties = [

@@ -256,6 +256,22 @@ def _mean_largest(model, batches):
     return sure.mean().item()
 
 
+def _telling(rng, training, n_classes, batches):
+    """A model and batches of n examples, of which it gets n_right right: other ones with dropout, and not two alone."""
+    while True:
+        given = network(rng, 11, 6, n_classes, n_layers=2, training=training)
+        model, made, hits, hidden = Network(given["weights"]), [], [], []
+        for n_right, n in batches:
+            ids = rng.integers(0, 11, n, rng.integer(3, 7))  # (B, T)
+            said = model.eval()(ids).argmax(-1)  # (B,)
+            wrong = (said + rng.integers(1, n_classes, n)) % n_classes  # (B,)
+            made.append((ids, torch.where(torch.arange(n) < n_right, said, wrong)))
+            hits.append(said[:n_right])
+            hidden.append(model.train()(ids).argmax(-1) == made[-1][1])
+        if torch.cat(hits).max() > 1 and torch.cat(hidden).sum() < 0.9 * len(torch.cat(hits)):
+            return given, made
+
+
 @exercise("finetune.evaluate", points=2, minutes=12, difficulty=2, ask="networks")
 class Evaluate:
     """Accuracy: the fraction of all examples whose largest logit is that of their label.
@@ -279,21 +295,13 @@ class Evaluate:
 
     def cases(rng):
         def case(training, n_classes, *batches):
-            made = network(rng, 11, 6, n_classes, n_layers=2, training=training)
-            model = Network(made["weights"])
-            given = []
-            for n_right, n in batches:
-                ids = rng.integers(0, 11, n, rng.integer(3, 7))  # (B, T)
-                said = model(ids).argmax(-1)  # (B,)
-                wrong = (said + rng.integers(1, n_classes, n)) % n_classes  # (B,)
-                given.append((ids, torch.where(torch.arange(n) < n_right, said, wrong)))
-            return made, given
+            return _telling(rng, training, n_classes, batches)
 
         return [
             case(True, 4, (19, 23), (1, 7), (2, 2)),
             case(False, 3, (5, 11), (6, 7)),
             case(True, 5, (rng.integer(14, 17), 17), (9, 13), (0, 3)),
-            case(False, 4, (1, 1)),
+            (network(rng, 11, 6, 3), [(rng.integers(0, 11, 1, 4), torch.tensor([2]))]),
         ]
 
     properties = [

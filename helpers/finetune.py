@@ -7,14 +7,18 @@ Letters for shapes: B batch, T time, D d_model.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
 from helpers.models import pool
 
-__all__ = ["evaluate", "freeze", "load_body", "pool", "swap_head"]
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+__all__ = ["evaluate", "examples", "freeze", "load_body", "pool", "swap_head"]
 
 
 def swap_head(model: nn.Module, n_classes: int) -> nn.Module:
@@ -78,3 +82,25 @@ def evaluate(model: nn.Module, batches: Iterable[tuple[Tensor, Tensor]]) -> floa
     if not total:
         raise ValueError("evaluate() got no example, so there is no accuracy: give it at least one batch.")
     return right / total
+
+
+def examples(
+    tokenizer: Tokenizer, labelled: Sequence[tuple[str, int]], max_len: int, pad_id: int = 0
+) -> tuple[Tensor, Tensor]:
+    """Texts with labels as ids (N, T) and labels (N,), padded on the right; longer ones lose their end.
+
+    T is the longest text's length, at most max_len. ValueError without a text.
+    """
+    if not labelled:
+        raise ValueError("examples() got no text: give it at least one.")
+    rows = [found.ids[:max_len] for found in tokenizer.encode_batch([text for text, _ in labelled])]
+    ids = torch.full((len(rows), max(map(len, rows))), pad_id)  # (N, T)
+    for row, found in zip(ids, rows, strict=True):
+        row[: len(found)] = torch.tensor(found, dtype=torch.long)
+    return ids, torch.tensor([label for _, label in labelled])  # (N, T), (N,)
+
+
+def trimmed(batch: tuple[Tensor, Tensor], pad_id: int = 0) -> tuple[Tensor, Tensor]:
+    """The same batch of ids (B, T) and labels (B,) without the columns that hold pads alone."""
+    ids, labels = batch
+    return ids[:, : max(int((ids != pad_id).sum(1).max()), 1)], labels

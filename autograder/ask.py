@@ -53,7 +53,7 @@ class Answer:
     """What came back: plain values only.
 
     `status` is one of value, not attempted, error, names, book, missing, timeout, crash. `gradients` has one entry
-    for each floating input (then each weight, by name order); `changed` counts the inputs changed in place;
+    for each floating input (then each weight, by name order); `changed` lists the arguments changed in place;
     `random` tells whether torch's global random state was used; `device` holds a device mismatch's message.
     """
 
@@ -226,9 +226,14 @@ def _first_call(module: nn.Module, inputs: tuple, named: dict) -> None:
             return torch.nan_to_num(x.detach(), neginf=0.0) + 1
         return torch.ones_like(x) if x.dtype is torch.bool else x.clone()
 
-    inputs, named = map_tensors(other, (inputs, named))
-    with torch.no_grad(), contextlib.suppress(Exception):
-        module(*inputs, **named)
+    def shorter(x: torch.Tensor) -> torch.Tensor:
+        return other(x[:, :-1] if x.dim() == 2 and x.shape[1] > 1 else x)
+
+    of_ids = not any(x.is_floating_point() for x in tensors((inputs, named)))
+    for change in (shorter, other) if of_ids else (other,):
+        first, rest = map_tensors(change, (inputs, named))
+        with torch.no_grad(), contextlib.suppress(Exception):
+            module(*first, **rest)
 
 
 def _assembled(target: Callable, case: Case, inputs: tuple, named: dict) -> Any:
@@ -293,7 +298,11 @@ def _build(target: Callable, case: Case, inputs: tuple) -> nn.Module:
         raise Misnamed(f"it has no weight named {', '.join(missing[:4])}{_instead(extra)}")
     if extra:
         raise Misnamed(f"it has weights that the exercise does not name: {', '.join(extra[:4])}")
+    first = {}
     for name, tensor in held.items():
+        twin = first.setdefault(id(tensor), name) if name in state else name
+        if twin != name:
+            raise Misnamed(f"its {twin} and its {name} are one weight under two names")
         if name in state and tensor.shape != state[name].shape:
             wanted, found = tuple(state[name].shape), tuple(tensor.shape)
             raise Misnamed(f"its {name} has shape {found} where {wanted} is needed")
@@ -401,10 +410,10 @@ def _ask(target: Any, verb: str, case: Case, device: str) -> Answer:
         return x
 
     inputs, named, state = map_tensors(put, (case.inputs, case.named, case.state))
-    given = tensors((inputs, named))
-    before = [x.detach().clone() for x in given]
+    given = [*inputs, *named.values()]
+    before = map_tensors(lambda x: x.detach().clone(), given)
     dice = torch.get_rng_state()
-    with _surroundings(case, device, bool(given)):
+    with _surroundings(case, device, bool(tensors(given))):
         try:
             value = VERBS[verb](target, replace(case, state=state), inputs, named)
         except Exception as error:
@@ -418,8 +427,17 @@ def _ask(target: Any, verb: str, case: Case, device: str) -> Answer:
     return Answer("value", plain(value), gradients=gradients, changed=changed, random=random, device=stray)
 
 
-def _same(x: torch.Tensor, y: torch.Tensor) -> bool:
-    return x.shape == y.shape and torch.equal(torch.nan_to_num(x.detach()), torch.nan_to_num(y))
+def _same(x: Any, y: Any) -> bool:
+    """Whether an argument is what it was, tensors in lists and lists themselves included."""
+    if isinstance(y, torch.Tensor):
+        return x.shape == y.shape and torch.equal(torch.nan_to_num(x.detach()), torch.nan_to_num(y))
+    if type(x) is not type(y):
+        return False
+    if type(y) in (list, tuple):
+        return len(x) == len(y) and all(map(_same, x, y))
+    if type(y) is dict:
+        return list(x) == list(y) and all(_same(x[key], y[key]) for key in y)
+    return x is y or x == y
 
 
 def _gradients(value: Any, leaves: list[torch.Tensor]) -> list:

@@ -129,7 +129,8 @@ def _numbers(yours: Any, target: float, tolerance: float | None, where: str) -> 
     elif type(yours) is int and yours.bit_length() > 1000:
         right = False
     else:
-        right = abs(yours - target) <= (tolerance or 1e-6) * max(abs(target), 1e-12)
+        tolerance = tolerance or (1e-9 if type(target) is int else 1e-6)  # what is counted is exact
+        right = abs(yours - target) <= tolerance * max(abs(target), 1e-12)
     if right:
         return None
     return Difference("values", f"{name} is {show(yours)} where {show(target)} is right")

@@ -274,6 +274,11 @@ def _like(exercise: Exercise, version: Any, case: Case, answer: Answer, strict: 
 
 def _words(exercise: Exercise, fault: _Fault) -> str:
     name, where = exercise.last, describe(exercise, fault.case)
+    if fault.kind == "error" and "modified by an inplace operation" in fault.answer.note:
+        return (
+            f"`{name}` changes in place a tensor that its gradient still needs: "
+            "make a new one, `x = x + y` rather than `x += y`."
+        )
     if fault.kind == "error":
         return f"`{name}` raised {fault.answer.note or 'an exception'}, asked with {where}."
     if fault.kind == "crash":
@@ -310,7 +315,7 @@ def _words(exercise: Exercise, fault: _Fault) -> str:
     if fault.kind == "changed":
         return (
             f"`{name}` changed its argument {_changed(exercise, fault)} in place, so the caller loses it: "
-            "work on a new tensor (no `+=`, no `masked_fill_`)."
+            "work on a new tensor or a copy (no `+=`, no `masked_fill_`, no `sort()`)."
         )
     if fault.kind == "random":
         return f"`{name}` drew from torch's global random state: nothing here is random, or a generator is passed in."
@@ -325,6 +330,11 @@ def _values(exercise: Exercise, fault: _Fault) -> str:
     if found.kind in ("type", "shape", "dtype", "length", "keys"):
         advice = _of_dtype(fault) if found.kind == "dtype" else ""
         return f"Asked with {describe(exercise, fault.case)}, {found.text}{advice}."
+    if fault.answer.random and not exercise.may_use_global_random:
+        return (
+            f"`{exercise.last}` draws at random, so it answers differently each time: nothing here is random "
+            "(and dropout acts while training alone, `self.training`)."
+        )
     sentence = _broken(exercise, fault.case, _measured(exercise, fault.answer.value, fault.case))
     return sentence or f"Asked with {describe(exercise, fault.case)}, {found.text}."
 
@@ -344,7 +354,7 @@ def _severed(gradients: list | None) -> bool:
 
 
 def _changed(exercise: Exercise, fault: _Fault) -> str:
-    names = [n for n, value in _named(exercise, fault.case) if tensors(value)]
+    names = [name for name, _ in _named(exercise, fault.case)]
     return f"`{names[fault.answer.changed[0]]}`" if fault.answer.changed[0] < len(names) else ""
 
 

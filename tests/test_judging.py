@@ -3,7 +3,8 @@
 import torch
 from torch import nn
 
-from autograder.ask import Probe, ask
+from autograder.ask import Case, Probe, ask
+from autograder.compare import difference
 from autograder.exercise import Draws, cases, find, seed
 from autograder.exercises.positions import layer
 from autograder.judge import judge
@@ -76,3 +77,88 @@ def test_a_probe_reads_one_hot_features_as_tokens():
     probe = Probe(layer(Draws(0), "causal", 5, 4))
     ids = torch.tensor([[0, 3, 1, 2, 3]])
     torch.testing.assert_close(probe(nn.functional.one_hot(ids, 4).double()), probe(ids))
+
+
+def judged(name, target):
+    page = find(name)
+    asked = cases(page, seed(page))
+    return judge(page, asked, [ask(target, page.ask, case) for case in asked])
+
+
+def test_an_argument_that_was_changed_is_named_behind_a_model_too():
+    def gap(layer, x, permutation):
+        right = layer(x)[:, permutation]
+        x[:] = x[:, permutation]
+        return (right - layer(x)).abs().max()
+
+    assert "changed its argument `x` in place" in judged("positions.equivariance_gap", gap).sentence
+
+
+def test_a_list_that_was_changed_is_seen():
+    def slope(sizes, costs):
+        found = find("complexity.fit_exponent").reference(list(sizes), costs)
+        sizes.clear()
+        return found
+
+    found = judged("complexity.fit_exponent", slope)
+    assert (found.verdict, found.score) == ("wrong", 0)
+    assert "changed its argument `sizes` in place" in found.sentence
+
+
+def test_tensors_in_lists_and_dictionaries_are_arguments_too():
+    def adds(batch, settings):
+        batch[1] += 1
+        settings["rate"] = 2
+
+    case = Case(([torch.ones(2), torch.ones(3)], {"rate": 1}))
+    assert ask(adds, "call", case).changed == [0, 1]
+    assert ask(lambda batch, settings: None, "call", case).changed == []
+
+
+def test_a_step_in_place_that_breaks_the_gradient_is_explained():
+    class AddsInPlace(nn.Module):
+        def __init__(self, d_model, d_ff):
+            super().__init__()
+            self.up, self.down = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+
+        def forward(self, x):
+            h = self.up(x).exp()
+            g = h * h
+            h += 1
+            return self.down(g)
+
+    assert "rather than `x += y`" in judged("transformer.FeedForward", AddsInPlace).sentence
+
+
+def test_dropout_that_never_rests_is_named():
+    class Drops(nn.Module):
+        def __init__(self, d_model, d_ff):
+            super().__init__()
+            self.up, self.down = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+
+        def forward(self, x):
+            return self.down(nn.functional.dropout(self.up(x).relu(), 0.5))
+
+    assert "draws at random" in judged("transformer.FeedForward", Drops).sentence
+
+
+def test_what_is_counted_is_exact_as_a_float_too():
+    assert difference(109_482_240.0, 109_482_240) is None
+    assert difference(109_482_241.0, 109_482_240)
+    assert difference(0.30000001, 0.3) is None
+
+
+def test_one_weight_under_two_names_is_named():
+    class Twins(nn.Module):
+        def __init__(self, d_model, d_ff):
+            super().__init__()
+            self.up, self.down = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+            if d_model == d_ff:
+                self.down = self.up
+
+        def forward(self, x):
+            return self.down(self.up(x).relu())
+
+    found = judged("transformer.FeedForward", Twins)
+    assert found.score == 0
+    assert "its up.weight and its down.weight are one weight under two names" in found.sentence

@@ -343,6 +343,12 @@ class AttentionFlops:
     properties = [POSITIVE]
     mistakes = [
         mistake(
+            "additions counted one by one",
+            lambda n, d: 4 * n * d * (2 * d - 1) + n * n * (2 * d - 1) + n * d * (2 * n - 1),
+            "You count 2·d − 1 for a product of d features, one addition fewer: in this course each multiply-add is "
+            "two FLOPs, 2·d.",
+        ),
+        mistake(
             "no projections",
             lambda n, d: 4 * n * n * d,
             "You count scores and weighted sum alone: the four projections, 8·n·d², are most of it for short texts.",
@@ -422,12 +428,15 @@ def _logarithms(found, M, N, k):
     return {name: math.log2(value) for name, value in found.items()}
 
 
+GROWTH = 0.12  # of the exponent: constant factors up to 8 do not count
+
+
 def _about(name):
     """Whether the growth of that entry is right up to a factor of about 16."""
 
     def test(found, M, N, k):
         due = math.log2(complexity.encoder_decoder(M, N, k)[name])
-        return abs(found[name] - due) <= 0.08 * due
+        return abs(found[name] - due) <= GROWTH * due
 
     return test
 
@@ -443,7 +452,7 @@ class EncoderDecoder:
     signature = 'encoder_decoder(M: int, N: int, k: int) -> {"encoder": number, "cross": number, "decoder": number}'
     reference = complexity.encoder_decoder
     measure = _logarithms
-    tolerance = 0.08
+    tolerance = GROWTH
     gradient = False
     dtypes = []
     why = "Measured exponents agree: of a long source and a short answer, the encoder pays nearly all."
@@ -737,6 +746,25 @@ def _layer(n, rule):
     return rule(i, j)
 
 
+def _ways(reads):
+    """The count of layers by the number of ways, which grows beyond what its dtype holds."""
+    ways = reads
+    for layer in range(1, len(reads) ** 2 + 1):
+        if (ways > 0).all():
+            return layer
+        ways = reads @ ways  # (n, n)
+    return None
+
+
+def _by_doubling(reads):
+    reached, layers = reads, 1
+    while not reached.all():
+        if layers > len(reads) ** 2:
+            return None
+        reached, layers = (reached.float() @ reached.float()) > 0, 2 * layers
+    return layers
+
+
 @exercise("complexity.path_length", points=3, minutes=15, difficulty=3)
 class PathLength:
     """The least number of equal layers, at least one, after which every output depends on every input; None if never.
@@ -763,6 +791,8 @@ class PathLength:
         window = _layer(n, lambda i, j: (j - i >= 0) & (j - i < 3)) | _layer(n, lambda i, j: (j == 0) | (j == n - 1))
         order = rng.permutation(n)
         lopsided = _layer(n, lambda i, j: ((i - j) % n <= 2) & (i != j))[order][:, order]
+        # 16 that all read one another, and a long chain behind them: so many ways that counts of them overflow.
+        crowd = _layer(52, lambda i, j: ((i < 16) & (j < 16)) | (i - j == 1) | ((i == 0) & (j == 51)))
         return [
             (_layer(n, lambda i, j: (i - j).abs() <= 1),),
             (torch.ones(5, 5, dtype=torch.bool),),
@@ -771,7 +801,9 @@ class PathLength:
             (torch.tensor([[False, True], [True, False]]),),
             (_layer(7, lambda i, j: j <= i),),
             (torch.eye(4, dtype=torch.bool),),
+            (torch.ones(1, 1, dtype=torch.bool),),
             (lopsided,),
+            (crowd,),
             (window & _layer(n, lambda i, j: i > 0),),
             (_layer(9, lambda i, j: ((i - j) % 9 == 1) | ((i == 0) & (j >= 5))),),
         ]
@@ -842,9 +874,25 @@ class PathLength:
             "and no layer may be skipped.",
         ),
         mistake(
+            "twice as many each round",
+            _by_doubling,
+            "You double the number of layers each time and pass over those between: put one layer on top at a time.",
+        ),
+        mistake(
             "doubling",
             _walk(_as_it_is, _all, step=lambda reached, reads: (reached.float() @ reached.float()) > 0),
             "You double the number of layers in each round and count the rounds: put one layer on top at a time.",
+        ),
+        mistake(
+            "ways counted",
+            lambda reads: _ways(reads.float()),
+            "You count the ways from input to output, more than a float32 or an int64 can hold: ask after "
+            "each layer only whether there is one, `(…) > 0`.",
+        ),
+        mistake(
+            "no layer at all",
+            lambda reads: 0 if len(reads) == 1 and reads.all() else complexity.path_length(reads),
+            "You start from no layer at all, which is enough for one token: count at least one layer.",
         ),
         mistake(
             "gives up at n",

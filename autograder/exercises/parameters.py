@@ -278,6 +278,11 @@ class EncoderLayer:
     properties = [POSITIVE]
     mistakes = [
         mistake(
+            "arguments in another order",
+            lambda d, h, f: parameters.encoder_layer(d, f, h),
+            "You take the second argument for n_heads: the card's order is (d_model, d_ff, n_heads).",
+        ),
+        mistake(
             "half of the norms",
             lambda d, f, h: attention(d, h) + feed_forward(d, f) + 2 * d,
             "Your norms have 2·d_model numbers in all: there are two, and each learns a gain and a bias, 4·d_model.",
@@ -366,6 +371,11 @@ class DecoderLayer:
     ]
     properties = [POSITIVE]
     mistakes = [
+        mistake(
+            "arguments in another order",
+            lambda d, h, f: parameters.decoder_layer(d, f, h),
+            "You take the second argument for n_heads: the card's order is (d_model, d_ff, n_heads).",
+        ),
         mistake(
             "an encoder layer",
             lambda d, f, h: attention(d, h) + feed_forward(d, f) + 4 * d,
@@ -561,6 +571,13 @@ class LanguageModel:
     properties = [POSITIVE]
     mistakes = [
         mistake(
+            "always four layers",
+            lambda *, vocab_size, d_model, d_ff, n_layers, n_heads: parameters.language_model(
+                vocab_size, d_model, d_ff, 4, n_heads
+            ),
+            "You count four layers whatever n_layers says.",
+        ),
+        mistake(
             "no head",
             lambda *, vocab_size, d_model, d_ff, n_layers, n_heads: _body(vocab_size, d_model, d_ff, n_layers, n_heads),
             "You left out the head, a linear layer from d_model to vocab_size with a bias.",
@@ -615,6 +632,13 @@ class Classifier:
 
     properties = [POSITIVE]
     mistakes = [
+        mistake(
+            "always two classes",
+            lambda *, vocab_size, d_model, d_ff, n_layers, n_classes, n_heads: parameters.classifier(
+                vocab_size, d_model, d_ff, n_layers, 2, n_heads
+            ),
+            "You count a head for two classes whatever n_classes says.",
+        ),
         mistake(
             "no head",
             lambda *, vocab_size, d_model, d_ff, n_layers, n_classes, n_heads: _body(

@@ -438,6 +438,11 @@ class RelativeBias:
             "You hide the future as well: a bias is no mask, and this one has numbers for both directions.",
         ),
         mistake(
+            "the first head's for all",
+            lambda table, n: positions.relative_bias(table[:1], n).repeat(len(table), 1, 1),
+            "All heads get the first one's numbers: each head has a row of the table to itself.",
+        ),
+        mistake(
             "a number for each key",
             lambda table, n: table[:, None, :n].expand(-1, n, -1),
             "Your rows are all the same, a number for each key: the column depends on i − j.",
@@ -731,6 +736,16 @@ class Rotary:
             "positions from 1",
             lambda x, p, base=10000.0: positions.rotary(x, p + 1, base),
             "You add 1 to the positions: they are turned as they come, and position 0 not at all.",
+        ),
+        mistake(
+            "counted on from the first",
+            lambda x, p, base=10000.0: positions.rotary(x, p[0] + torch.arange(len(p), device=x.device), base),
+            "You count on from the first position, one by one: those given may skip, repeat or fall.",
+        ),
+        mistake(
+            "sign of positions dropped",
+            lambda x, p, base=10000.0: positions.rotary(x, p.abs(), base),
+            "You drop the sign of positions: a negative one turns backwards.",
         ),
         mistake(
             "counted from the first",

@@ -1,5 +1,6 @@
 """05_parameters, first half: the layers that everything is stacked from, and the whole Transformer."""
 
+from dataclasses import replace
 from functools import cache
 
 import torch
@@ -70,7 +71,9 @@ class FeedForward:
         def case(d, ff, *shape):
             return Case((rng.normal(*shape, d),), init=(d, ff), state=rng.weights(_shapes(layers.FeedForward, d, ff)))
 
-        return [case(5, 7, 2, 3), case(1, 1, 1, 1), case(7, 3, 1, 4), case(6, 13, 3, rng.integer(4, 8))]
+        large = case(4, 9, 2, 5)
+        large = replace(large, inputs=(10 * large.inputs[0],))  # far beyond where some activations flatten
+        return [case(5, 7, 2, 3), case(1, 1, 1, 1), case(7, 3, 1, 4), large, case(6, 13, 3, rng.integer(4, 8))]
 
     properties = [SAME_SHAPE]
     mistakes = [
@@ -98,6 +101,11 @@ class FeedForward:
             "GELU",
             _feed(lambda self, x: self.down(F.gelu(self.up(x)))),
             "You bend with GELU, as BERT does: the 2017 paper's layer has a ReLU.",
+        ),
+        mistake(
+            "ReLU6",
+            _feed(lambda self, x: self.down(F.relu6(self.up(x)))),
+            "Your ReLU stops at 6: what is positive passes as it is, however large.",
         ),
         mistake(
             "tanh",
@@ -412,6 +420,13 @@ class EncoderLayer:
             NO_MASK,
         ),
         mistake(
+            "mask ignored with norm_first",
+            _encoder(
+                lambda self, x, mask=None: layers.EncoderLayer.forward(self, x, None if self.norm_first else mask)
+            ),
+            "With norm_first the mask changes nothing in your layer: hand it on in both ways.",
+        ),
+        mistake(
             "mask inverted",
             _encoder(_inverted),
             "You hide what should be seen: True means 'may look' here, the opposite of PyTorch's layers.",
@@ -482,6 +497,17 @@ class _OneAttention(layers.DecoderLayer):
         super().__init__(*sizes)
         self.attention = self.self_attention
         del self.self_attention, self.cross_attention
+
+
+class _OneAttentionTwice(layers.DecoderLayer):
+    def __init__(self, *sizes):
+        super().__init__(*sizes)
+        self.cross_attention = self.self_attention
+
+
+def _always_causal(self, x, memory, mask=None, memory_mask=None):
+    mask = torch.ones(*[x.shape[1]] * 2, dtype=torch.bool, device=x.device).tril() if mask is None else mask
+    return layers.DecoderLayer.forward(self, x, memory, mask, memory_mask)
 
 
 class _TwoNorms(layers.DecoderLayer):
@@ -662,6 +688,16 @@ class DecoderLayer:
             "You made one attention: `self_attention` and `cross_attention` have weights of their own.",
         ),
         mistake(
+            "one attention under two names",
+            _OneAttentionTwice,
+            "Your cross_attention is your self_attention under another name: make two, with weights of their own.",
+        ),
+        mistake(
+            "a mask of its own",
+            _decoder(_always_causal),
+            "Where no mask is given you make a causal one: the layer uses the masks that it gets, and none is none.",
+        ),
+        mistake(
             "attentions exchanged",
             _decoder(_attentions_exchanged),
             "You look at x with cross_attention and at memory with self_attention: exchange them.",
@@ -776,6 +812,23 @@ def _zero_is_pad(self, source):
     return masks.padding(source, 0)
 
 
+def _pads_at_the_end(self, source):
+    lengths = (source != self.pad_id).sum(1)[:, None]  # (B, 1)
+    return (torch.arange(source.shape[1], device=source.device) < lengths)[:, None, None]  # (B, 1, 1, S)
+
+
+def _short_table(self, embedding, ids):
+    x = embedding(ids) * self.scale
+    return x + self.positions(torch.zeros_like(x[:1]))[:, :32]
+
+
+class _NormFirst(_Parts):
+    def __init__(self, *sizes):
+        super().__init__(*sizes)
+        for layer in (*self.encoder, *self.decoder):
+            layer.norm_first = True
+
+
 def _causal_source(self, source):
     causal = torch.ones(*[source.shape[1]] * 2, dtype=torch.bool, device=source.device).tril()
     return causal & masks.padding(source, self.pad_id)
@@ -836,7 +889,8 @@ class Transformer:
 
     def cases(rng):
         def ids(vocab, pad, n, *lengths):
-            real = torch.arange(n) < torch.tensor(lengths)[:, None]  # (B, n)
+            place, lengths = torch.arange(n), torch.tensor(lengths)[:, None]
+            real = torch.where(lengths < 0, place >= n + lengths, place < lengths)  # (B, n); below 0 pads come first
             drawn = rng.integers(0, vocab - 1, len(lengths), n)
             return (drawn + (drawn >= pad)).masked_fill(~real, pad)  # no pad among the tokens
 
@@ -847,9 +901,12 @@ class Transformer:
             target = ids(sizes[1], *pad or (0,), n_target, *target_lengths)
             return Case((source, target), init=(*sizes, *pad), state=state, dtype=dtype)
 
+        # A gradient is of all logits, those at pads as well: targets in float64 have none.
         return [
             case((13, 11, 6, 2, 7, 1), 7, (7, 4), 5, (5, 5), (3,)),
             case((10, 14, 9, 3, 5, 2), 4, (2, 4), 6, (6, 1), (6,), "float32"),
+            case((7, 5, 4, 2, 3, 1), 50, (50, 41), 46, (46, 9), (2,), "float32"),
+            case((12, 8, 6, 3, 5, 1), 6, (-4, 5), 5, (5, 5), (1,)),
             case((9, 12, 5, 1, 4, 1), 2, (1, 2), 1, (1, 1)),
         ]
 
@@ -958,6 +1015,22 @@ class Transformer:
             "pad is 0",
             _model(source_mask=_zero_is_pad, memory_mask=_zero_is_pad),
             "You look for 0, whatever the padding token is: compare with `pad_id`.",
+        ),
+        mistake(
+            "pads at the end",
+            _model(source_mask=_pads_at_the_end, memory_mask=_pads_at_the_end),
+            "You mask as many tokens at the end as there are pads: pads may also stand in front, so compare each "
+            "token with `pad_id`.",
+        ),
+        mistake(
+            "table too short",
+            _model(embed=_short_table),
+            "Your table of positions ends after a few dozen tokens: make it as long as the text that comes.",
+        ),
+        mistake(
+            "norm_first",
+            _NormFirst,
+            "Your layers norm first: here they are post-norm, as in 2017, so leave norm_first out.",
         ),
         mistake(
             "memory is the embedding",

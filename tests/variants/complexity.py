@@ -154,6 +154,16 @@ def _exact_costs():
     }
 
 
+def _by_counts(reads):
+    """Ways from input to output, counted until they overflow."""
+    ways = reads
+    for layers in range(1, len(reads) ** 2 + 1):
+        if (ways > 0).all():
+            return layers
+        ways = ways @ reads
+    return None
+
+
 VARIANTS = {
     "complexity.table": [
         _says(),
@@ -172,6 +182,11 @@ VARIANTS = {
         _three_counted,
         lambda M, N, k: {"decoder": 4.0 * N**2 * k, "encoder": 4 * k * M**2, "cross": 4 * k * N * M},
         lambda M, N, k: {"encoder": M * M * k / 2, "cross": M * N * k + M, "decoder": N * (N + 1) * k},
+        lambda M, N, k: {
+            "encoder": M * M * k / 7,
+            "cross": 4 * M * N * k + 3 * M * N,
+            "decoder": 4 * N * N * k + 9 * N,
+        },
         lambda M, N, k: {
             name: sympy.Integer(a) * b * k for name, a, b in (("encoder", M, M), ("cross", M, N), ("decoder", N, N))
         },
@@ -264,6 +279,8 @@ WRONG = {
         lambda M, N, k: {"encoder": 0, "cross": 0, "decoder": 0},
     ],
     "complexity.fit_exponent": [
+        lambda sizes, costs: (_by_loops(sizes, costs), sizes.clear())[0],
+        lambda sizes, costs: (_by_loops(sizes, costs), costs.sort())[0],
         lambda sizes, costs: 2.0,
         lambda sizes, costs: math.log(costs[-1]) / math.log(sizes[-1] + 1),
         lambda sizes, costs: _by_loops(sizes, costs) * math.log(2),
@@ -290,6 +307,10 @@ WRONG = {
         lambda reads: reads.sum().item(),
         lambda reads: _by_sets(reads | reads.T),
         lambda reads: _by_sets(reads) or math.nan,
+        lambda reads: _by_counts(reads.long()),
+        lambda reads: _by_counts(reads.to(torch.uint8)),
+        lambda reads: _by_sets(reads) if len(reads) > 1 else None,
+        lambda reads: _by_sets(reads) if len(reads) <= 12 else None,
     ],
     "complexity.crossover": [
         lambda d: d + 1,

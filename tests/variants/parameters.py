@@ -268,6 +268,8 @@ WRONG = {
     ],
     "parameters.bert_base": [
         lambda: 109_482_241,
+        lambda: 109_482_241.0,
+        lambda: 109_482_240.5,
         lambda: 109_514_298,
         lambda: 108_310_272 + 1,
         lambda: 110e6,

@@ -325,6 +325,8 @@ WRONG = {
         lambda layer, x, p: float("nan"),
     ],
     "positions.sinusoidal": [
+        lambda n, d, base=10000.0: _table_by_loops(min(n, 512), d, base),
+        lambda n, d, base=10000.0: _table_by_loops(n % 128, d, base),
         lambda n, d, base=1000.0: _table_by_loops(n, d, base),
         lambda n, d, base=10000.0: _table_by_loops(n, d, base).flip(0),
         lambda n, d, base=10000.0: _table_by_loops(n, d, base).flip(1),

@@ -313,6 +313,29 @@ class _PreNorm(_Whole):
             layer.pre = True
 
 
+class _KeepsItsMask(_Whole):
+    """The causal mask of the first text, cut to the next one's length."""
+
+    kept = None
+
+    def past(self, target):
+        if self.kept is None:
+            self.kept = super().past(target)
+        n = target.shape[1]
+        return self.kept[:n, :n]
+
+
+class _ThirtyTwo(_Whole):
+    def __init__(self, source_vocab, target_vocab, d_model, *sizes):
+        super().__init__(source_vocab, target_vocab, d_model, *sizes)
+        self.positions = _Table(d_model, 32)
+
+
+def _lengths(self, source):
+    lengths = (source != self.pad_id).sum(1)
+    return (torch.arange(source.shape[1], device=source.device) < lengths[:, None])[:, None, None]
+
+
 def _half_masked(self, source):
     return _Whole.seen(self, source[:1])
 
@@ -340,6 +363,8 @@ WRONG = {
         lambda d_model, d_ff: lambda x: x,
         _feed(lambda self, x: x),
         _feed(lambda self, x: self.down(self.up(x).abs())),
+        _feed(lambda self, x: self.down(self.up(x).clamp(0, 8))),
+        _feed(lambda self, x: self.down(F.dropout(self.up(x).relu(), 0.2))),
         _feed(lambda self, x: self.down(self.up(x).relu().square())),
         _feed(lambda self, x: self.down(self.up(x).clamp(max=0))),
         _feed(lambda self, x: self.down(F.elu(self.up(x)))),
@@ -421,6 +446,9 @@ WRONG = {
         nn.Transformer,
         _whole(forward=lambda self, source, target: self.head(self.embed(self.target_embedding, target))),
         _whole(seen=_half_masked),
+        _KeepsItsMask,
+        _ThirtyTwo,
+        _whole(seen=_lengths),
         _whole(seen=lambda self, source: source.bool()[:, None, None, :]),
         _whole(past=lambda self, target: (target != self.pad_id)[:, None, None, :]),
         _whole(past=lambda self, target: torch.ones(target.shape[1], target.shape[1]).tril().bool()),

@@ -1,0 +1,106 @@
+"""Fine-tuning, its checkpoints and both experiments, at sizes of seconds."""
+
+import json
+import math
+
+import pytest
+import torch
+
+from helpers import checkpoints, config, counting, finetune, lm
+from helpers.experiments import bag_of_words, fine_tune, pretrain, toy_reviews
+from helpers.models import Classifier, LanguageModel
+from helpers.text import made_up, tokenizer
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Both commands have run here."""
+    folder = tmp_path_factory.mktemp("runs")
+    pretrain.main(["--tiny", "--device", "cpu", "--out", str(folder)])
+    fine_tune.main(["--tiny", "--device", "cpu", "--out", str(folder), "--checkpoint", str(folder / "reviews")])
+    return folder
+
+
+def test_pretraining_learns_and_says_against_what(folder):
+    record = json.loads((folder / "reviews.json").read_text())
+    assert record["curve"][-1]["measured"] < record["curve"][0]["measured"] < math.log(300)
+    assert record["baselines"]["trigram"]["perplexity"] < record["baselines"]["bigram"]["perplexity"]
+    assert record["settings"]["d_model"] == 24 and len(record["data"]) == 16 and record["command"]
+
+
+def test_what_is_measured_is_what_is_kept(folder):
+    state, tokens, record = checkpoints.load("reviews", folder)
+    sizes = (record["settings"][x] for x in ("vocab_size", "d_model", "n_heads", "d_ff", "n_layers"))
+    model = LanguageModel(*sizes).eval()
+    model.load_state_dict(state)
+    stated = record["test"][0]
+    test = tokenizer.corpus(tokens, toy_reviews()).test
+    nats = lm.held_out(model, test, stated["context"], stated["stride"])
+    assert math.exp(nats) == pytest.approx(stated["perplexity"], rel=1e-4)
+
+
+def test_fine_tuning_keeps_each_seed_and_each_epoch(folder):
+    record = json.loads((folder / "sentiment.json").read_text())
+    assert set(record["epochs"]) == {"pretrained", "probe", "scratch"}
+    for way, rows in record["epochs"].items():
+        assert len(rows) == 2 and all(len(row) == 2 and 0 <= min(row) <= max(row) <= 1 for row in rows)
+        assert all(abs(loss - math.log(2)) < 0.3 for loss in record["start_loss"][way])
+    assert list(record["labels"]) == ["20", str(record["n_train"])]
+    gap = record["pretrained against scratch"]
+    assert gap["low"] <= gap["difference"] <= gap["high"]
+
+
+def test_a_missing_checkpoint_is_one_sentence(tmp_path):
+    with pytest.raises(SystemExit, match=r"There is no checkpoint named 'none' in .*there is none yet"):
+        fine_tune.main(["--tiny", "--device", "cpu", "--checkpoint", str(tmp_path / "none"), "--out", str(tmp_path)])
+
+
+def test_a_broken_checkpoint_is_one_sentence(folder, tmp_path):
+    (tmp_path / "bad.safetensors").write_bytes(b"\x80\x04pickle")
+    with pytest.raises(ValueError, match=r"bad\.safetensors cannot be read .* restore it"):
+        checkpoints.load("bad", tmp_path)
+
+
+def test_a_model_too_large_to_keep_is_refused():
+    with torch.device("meta"), pytest.raises(ValueError, match=r"10,000,000 is the limit"):
+        checkpoints.check_size(LanguageModel(5000, 512, 8, 2048, 2))
+
+
+def test_a_probe_trains_402_numbers_at_the_sources_sizes():
+    pretrained = LanguageModel(*config.seed.shape)
+    model = finetune.load_body(Classifier(*config.seed.shape, n_classes=2), pretrained.state_dict())
+    assert torch.equal(model.encoder[3].attention.q_proj.weight, pretrained.encoder[3].attention.q_proj.weight)
+    assert counting.count(finetune.freeze(model))[0] == 402
+
+
+def test_a_body_of_another_size_is_refused_and_nothing_is_loaded():
+    model = Classifier(11, 6, 2, 8, 1, n_classes=2)
+    before = {name: x.clone() for name, x in model.state_dict().items()}
+    with pytest.raises(ValueError, match=r"encoder\.1\.attention.* is not of this body.*more"):
+        finetune.load_body(model, LanguageModel(11, 6, 2, 8, 2).state_dict())
+    assert all(torch.equal(x, before[name]) for name, x in model.state_dict().items())
+
+
+def test_no_example_has_no_accuracy():
+    with pytest.raises(ValueError, match="got no example"):
+        finetune.evaluate(Classifier(11, 6, 2, 8, 1, n_classes=2), [])
+
+
+def test_examples_end_in_pads_that_trimming_takes_away():
+    learned = tokenizer.train(["a good film", "bad"], 280)
+    ids, labels = finetune.examples(learned, [("a good film", 1), ("bad", 0), ("", 1)], max_len=2)
+    assert ids.shape == (3, 2) and labels.tolist() == [1, 0, 1]
+    assert tokenizer.decode(learned, ids[1]) == "bad" and (ids[2] == 0).all()
+    assert finetune.trimmed((ids[1:], labels[1:]))[0].shape[1] == int((ids[1] != 0).sum())
+
+
+def test_the_bag_of_words_learns_which_words_praise():
+    texts = made_up(200)
+    assert bag_of_words.accuracy(texts[:140], texts[140:170], texts[170:]) > 0.9
+
+
+def test_the_interval_knows_nothing_from_something():
+    coins = torch.rand(2, 3, 400, generator=torch.Generator().manual_seed(0)) < 0.8
+    same, sure = fine_tune.interval(*coins, draws=400), fine_tune.interval(coins[0] | True, coins[1], draws=400)
+    assert same["low"] < 0 < same["high"]
+    assert 0.1 < sure["low"] < sure["difference"] < sure["high"] < 0.3

@@ -204,7 +204,7 @@ def closed(names: Iterable[str]) -> Iterator[list[str]]:
     codes = [(function, function.__code__) for function, _ in kept]
     try:
         for function, name in kept:
-            function.__code__ = _refusal(name)
+            function.__code__ = _refusal(name, function.__code__.co_freevars)
         yield _opened
     finally:
         for function, code in codes:
@@ -217,11 +217,15 @@ def refuse(name: str) -> None:
     raise Opened(name)
 
 
-def _refusal(name: str) -> Any:
+def _refusal(name: str, free: tuple[str, ...]) -> Any:
+    """Code that refuses, with the variables from around it (`super()` needs `__class__`) of what it replaces."""
     names: dict[str, Any] = {}
-    source = f"def closed(*args, **named):\n    from autograder import book\n    book.refuse({name!r})"
+    source = (
+        f"def around({', '.join(free)}):\n    def closed(*args, **named):\n        from autograder import book\n"
+        f"        book.refuse({name!r})\n        return ({', '.join(free)})\n    return closed"
+    )
     exec(compile(source, "<closed book>", "exec"), names)
-    return names["closed"].__code__
+    return names["around"](*free).__code__
 
 
 def _function(name: str) -> Any:

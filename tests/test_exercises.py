@@ -147,6 +147,18 @@ def test_what_an_answer_leans_on_is_followed_through_global_names_only():
     assert mentions([table, leaning], "causal", closed) == "helpers.masks.causal"
 
 
+@every_exercise
+def test_its_book_closes_and_opens_again(exercise):
+    from autograder import book
+
+    with book.closed(exercise.closed):
+        for name in exercise.closed:
+            with pytest.raises(book.Opened):
+                book._function(name)()
+    codes = [book._function(name).__code__.co_filename for name in exercise.closed]
+    assert "<closed book>" not in codes
+
+
 def test_a_class_that_inherits_from_the_books_is_the_books():
     from autograder.book import owner
     from helpers.attention import MultiHeadAttention

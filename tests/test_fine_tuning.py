@@ -5,9 +5,11 @@ import math
 
 import pytest
 import torch
+from matplotlib import pyplot
 
 from helpers import checkpoints, config, counting, finetune, lm
 from helpers.experiments import bag_of_words, fine_tune, pretrain, toy_reviews
+from helpers.figures import fine_tuning as figures
 from helpers.models import Classifier, LanguageModel
 from helpers.text import made_up, tokenizer
 
@@ -48,6 +50,19 @@ def test_fine_tuning_keeps_each_seed_and_each_epoch(folder):
     assert list(record["labels"]) == ["20", str(record["n_train"])]
     gap = record["pretrained against scratch"]
     assert gap["low"] <= gap["difference"] <= gap["high"]
+
+
+def test_figures_say_what_the_records_say(folder, monkeypatch):
+    said = []
+    monkeypatch.setattr(figures, "show", lambda figure, alt: said.append((figure.get_suptitle(), alt)))
+    made, sentiment = (json.loads((folder / f"{name}.json").read_text()) for name in ("reviews", "sentiment"))
+    figures.pretraining(made)
+    figures.epochs(sentiment)
+    figures.labels(sentiment)
+    pyplot.close("all")
+    assert f"bigram {made['baselines']['bigram']['perplexity']:.0f}" in said[0][1] and "not yet below" in said[0][0]
+    assert f"{100 * sentiment['pretrained against scratch']['low']:.1f}" in said[1][1]
+    assert all(f"{int(n)} labels" in said[2][1] for n in sentiment["labels"])
 
 
 def test_a_missing_checkpoint_is_one_sentence(tmp_path):

@@ -83,7 +83,13 @@ def _tensors(yours: Any, target: torch.Tensor, tolerance: float | None, where: s
         return None
     index, a, b = _worst(yours, target)
     place = f" at {list(index)}" if index else ""
-    return Difference("values", f"{name}{place} is {a:.4g} where {b:.4g} is right", yours, target)
+    return Difference("values", f"{name}{place} is {_apart(a, b)} is right", yours, target)
+
+
+def _apart(a: float, b: float) -> str:
+    """`0.19431 where 0.19433`: both with as many digits as it takes to tell them apart."""
+    digits = next((n for n in (4, 6, 8, 12) if f"{a:.{n}g}" != f"{b:.{n}g}"), 17)
+    return f"{a:.{digits}g} where {b:.{digits}g}"
 
 
 def _kind(x: torch.Tensor) -> str:
@@ -133,7 +139,9 @@ def _numbers(yours: Any, target: float, tolerance: float | None, where: str) -> 
         right = abs(yours - target) <= tolerance * max(abs(target), 1e-12)
     if right:
         return None
-    return Difference("values", f"{name} is {show(yours)} where {show(target)} is right")
+    numbers = type(yours) is float or type(target) is float
+    texts = _apart(yours, target) if numbers and show(yours) == show(target) else f"{show(yours)} where {show(target)}"
+    return Difference("values", f"{name} is {texts} is right")
 
 
 def _lists(yours: Any, target: Any, tolerance: float | None, where: str) -> Difference | None:

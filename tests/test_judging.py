@@ -148,6 +148,13 @@ def test_what_is_counted_is_exact_as_a_float_too():
     assert difference(0.30000001, 0.3) is None
 
 
+def test_numbers_that_differ_late_are_shown_with_the_digits_that_differ():
+    assert difference(0.1943, 0.1944).text == "the answer is 0.1943 where 0.1944 is right"
+    assert difference(0.194300001, 0.1943, 1e-9).text == "the answer is 0.194300001 where 0.1943 is right"
+    near = difference(torch.tensor([1.0, 2.00001], dtype=torch.float64), torch.tensor([1.0, 2.0], dtype=torch.float64))
+    assert near.text == "the answer at [1] is 2.00001 where 2 is right"
+
+
 def test_one_weight_under_two_names_is_named():
     class Twins(nn.Module):
         def __init__(self, d_model, d_ff):

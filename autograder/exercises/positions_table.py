@@ -55,6 +55,7 @@ class Sinusoidal:
 
     signature = "sinusoidal(n_positions: int, d_model: int, base: float = 10000.0) -> Tensor (n_positions, d_model)"
     reference = positions.sinusoidal
+    tolerance = 3e-5  # angles in float32 are right
     book = ["helpers.positions._sinusoidal", "helpers.positions.SinusoidalPositions"]
     why = "Each pair is a clock hand of its own speed, so two positions never look alike, however long the text."
     hints = [
@@ -292,6 +293,7 @@ class ShiftMatrix:
 
     signature = "shift_matrix(k: int, d_model: int, base: float = 10000.0) -> Tensor (d_model, d_model)"
     reference = positions.shift_matrix
+    tolerance = 3e-5  # angles in float32 are right
     book = ["helpers.positions.rotary"]
     why = (
         "Looking k tokens back is one fixed linear map, wherever one stands: just what a head's projections can learn."

@@ -264,6 +264,16 @@ def _in_place(self, x):
     return x
 
 
+def _table_as_in_tutorials(n, d, base=10000.0):
+    """Angles in float32, whatever the default is."""
+    table = torch.zeros(n, d)
+    position = torch.arange(0, n, dtype=torch.float).unsqueeze(1)
+    rates = torch.exp(torch.arange(0, d, 2).float() * (-math.log(base) / d))
+    table[:, 0::2] = torch.sin(position * rates)
+    table[:, 1::2] = torch.cos(position * rates)[:, : d // 2]
+    return table
+
+
 VARIANTS = {
     "positions.equivariance_gap": [
         _gap_by_loops,
@@ -276,6 +286,7 @@ VARIANTS = {
     "positions.sinusoidal": [
         _table_by_loops,
         _table_by_exp,
+        _table_as_in_tutorials,
         _table_by_phase,
         _table_by_complex,
         _table_by_numpy,

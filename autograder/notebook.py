@@ -107,8 +107,11 @@ def record(verdict: Verdict) -> None:
         part.replace(path)
 
 
+NOTHING_YET = "Nothing checked yet: run a cell with `check` first."
+
+
 class Progress:
-    """A bar for each topic, from what was recorded; its plain text is a short table."""
+    """A bar for each topic that was begun, from what was recorded; its plain text is a short table."""
 
     def __init__(self) -> None:
         self.rows: list[tuple[str, float, int]] = []
@@ -117,14 +120,17 @@ class Progress:
         for exercise in all_exercises().values():
             topics.setdefault(exercise.topic, []).append(exercise)
         for topic, of_topic in topics.items():
+            if not any(e.name in found for e in of_topic):
+                continue
             done = sum(float(found.get(e.name, {}).get("score", 0)) for e in of_topic)
             self.rows.append((topic, done, sum(e.points for e in of_topic)))
 
     def __repr__(self) -> str:
-        return "\n".join(f"{topic:<14} {done:g} of {points} points" for topic, done, points in self.rows)
+        rows = [f"{topic:<14} {done:g} of {points} points" for topic, done, points in self.rows]
+        return "\n".join(rows) or NOTHING_YET
 
     def _repr_html_(self) -> str:
-        return card.progress(self.rows)
+        return card.progress(self.rows) if self.rows else NOTHING_YET
 
 
 def progress() -> Progress:

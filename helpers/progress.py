@@ -76,7 +76,7 @@ def curve_figure(title: str, curve: list) -> tuple[Any, str]:
     """Loss against steps, and what was measured beside it; with the alternative text."""
     from matplotlib import pyplot
 
-    from helpers.figures import style
+    from helpers.figures import ORANGE, style
 
     steps = [point.step for point in curve]
     first, last = curve[0].loss, curve[-1].loss
@@ -87,6 +87,6 @@ def curve_figure(title: str, curve: list) -> tuple[Any, str]:
         panels[0, 0].plot(steps, [point.loss for point in curve], marker="." if len(curve) < 30 else "")
         panels[0, 0].set(title=finding, xlabel="step", ylabel="training loss (nats)")
         if measured:
-            panels[0, 1].plot(*zip(*measured, strict=True), marker=".", color="C1")
-            panels[0, 1].set(title=f"measured on held-out data: {measured[-1][1]:.4g}", xlabel="step")
+            panels[0, 1].plot(*zip(*measured, strict=True), marker=".", color=ORANGE)
+            panels[0, 1].set(title=f"on held-out data: {measured[-1][1]:.4g}", xlabel="step", ylabel="measured")
     return figure, f"{finding}." + (f" On held-out data {measured[-1][1]:.4g} is measured." if measured else "")

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from helpers.models import LanguageModel
-from helpers.training import IGNORED, Plan, adamw, epochs_at, summed_loss, train, train_step, windows_at
+from helpers.training import IGNORED, Plan, Point, adamw, epochs_at, summed_loss, train, train_step, windows_at
 
 SIZES = (11, 8, 2, 12, 1)
 IDS = torch.arange(400) * 7 % 11
@@ -144,3 +144,15 @@ def test_classes_are_predicted_by_the_same_loss():
     model = nn.Linear(3, 2)
     x, y = torch.randn(5, 3), torch.tensor([0, 1, 1, 0, 1])
     assert torch.allclose(summed_loss(model, (x, y)) / 5, nn.functional.cross_entropy(model(x), y))
+
+
+def test_the_curve_says_what_it_shows():
+    from matplotlib import pyplot
+
+    from helpers.progress import curve_figure
+
+    figure, alt = curve_figure("a run", [Point(10, 3.0, 2.5), Point(20, 1.5, 2.0)])
+    assert alt == "a run: loss 3.00 → 1.50 in 20 steps. On held-out data 2 is measured."
+    assert [axes.get_xlabel() for axes in figure.axes] == ["step", "step"]
+    assert all(axes.get_ylabel() for axes in figure.axes)
+    pyplot.close(figure)

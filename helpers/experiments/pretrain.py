@@ -127,7 +127,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         csv = toy_reviews() if asked.tiny else asked.csv
         corpus = tokenizer.corpus(settings.vocab_size, csv, settings.lowercase)
-        settings = replace(settings, vocab_size=corpus.tokenizer.get_vocab_size())
+        settings = watch.settings = replace(settings, vocab_size=corpus.tokenizer.get_vocab_size())
         model, found = run(settings, corpus, where)
     except (FileNotFoundError, ValueError) as error:
         raise SystemExit(str(error)) from None

@@ -310,6 +310,11 @@ class Merge:
             "and 7.",
         ),
         mistake(
+            "changes its input",
+            _in_place,
+            "You change the list you were given, so the caller's text is gone: build a new list.",
+        ),
+        mistake(
             "nothing returned",
             lambda ids, pair, new_id: _in_place(ids, pair, new_id) and None,
             "You change the list you were given and return nothing: build a new list and return it.",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
+from html import escape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -47,11 +48,15 @@ def style() -> Iterator[None]:
 
 
 def show(figure: Figure, alt: str) -> None:
-    """Show a figure once, as a picture with alternative text, and close it. `alt` says what there is to see."""
-    from IPython.display import Image, display
+    """Show a figure once, as a picture with alternative text, and close it. `alt` says what there is to see.
+
+    JupyterLab gives the alternative text to nobody, so it unfolds below the picture as well.
+    """
+    from IPython.display import HTML, Image, display
     from matplotlib import pyplot
 
     stream = io.BytesIO()
     figure.savefig(stream, format="png")
     pyplot.close(figure)
     display(Image(stream.getvalue(), format="png", alt=alt))
+    display(HTML(f"<details><summary style='opacity:.7'>This figure in words</summary>{escape(alt)}</details>"))

@@ -16,6 +16,14 @@ from helpers.layers import Activation, DecoderLayer, EncoderLayer
 from helpers.positions import LearnedPositions, SinusoidalPositions
 
 
+def start_at(embedding: nn.Embedding, size: float) -> None:
+    """First weights N(0, size²). Embeddings that are then multiplied by √D start at 1/√D, so that they meet positions
+    of their own size: at unit normals they would be √D times as large, and words would drown their order.
+    """
+    with torch.no_grad():
+        embedding.weight.mul_(size)
+
+
 class Transformer(nn.Module):
     """Encoder and decoder for translation; makes its own masks. (Vaswani et al. 2017, figure 1)
 
@@ -41,6 +49,8 @@ class Transformer(nn.Module):
         layer = d_model, n_heads, d_ff, norm_first, dropout
         self.source_embedding = nn.Embedding(source_vocab, d_model)
         self.target_embedding = nn.Embedding(target_vocab, d_model)
+        start_at(self.source_embedding, 1 / self.scale)
+        start_at(self.target_embedding, 1 / self.scale)
         self.positions = SinusoidalPositions(d_model)
         self.dropout = nn.Dropout(dropout)
         self.encoder = nn.ModuleList(EncoderLayer(*layer) for _ in range(n_layers))
@@ -104,6 +114,7 @@ class Body(nn.Module):
         super().__init__()
         self.scale = math.sqrt(d_model) if max_len is None else 1.0
         self.embedding = nn.Embedding(vocab_size, d_model)
+        start_at(self.embedding, 1 / self.scale)
         self.positions = SinusoidalPositions(d_model) if max_len is None else LearnedPositions(max_len, d_model)
         self.dropout = nn.Dropout(dropout)
         layer = d_model, n_heads, d_ff, norm_first, dropout, activation

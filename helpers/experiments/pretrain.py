@@ -38,10 +38,10 @@ class Settings:
     n_heads: int = 4
     d_ff: int = 768
     n_layers: int = 4
-    dropout: float = 0.2
+    dropout: float = 0.1
     context: int = 256
     batch_size: int = 128
-    steps: int = 6_000
+    steps: int = 8_000
     learning_rate: float = 1e-3
     warmup: int = 500
     weight_decay: float = 0.1

@@ -1,4 +1,4 @@
-"""Choice questions: the options are on the page, the key in `keys/<topic>.json`, which no student has.
+"""Choice questions: the options are on the page, the key in `solutions/keys/<topic>.json`, which no student has.
 
     @exercise("lm.objective_or_task", points=2, minutes=5, difficulty=1, kind="choice")
     class ObjectiveOrTask:
@@ -19,7 +19,7 @@ from typing import Any
 
 from autograder.refusal import Refusal
 
-KEYS = Path(__file__).resolve().parent.parent / "keys"
+KEYS = Path(__file__).resolve().parent.parent / "solutions" / "keys"
 RECORDED = "Recorded. There is no key here: whether you chose well is judged when your work is graded."
 Questions = dict[str, tuple[str, dict[str, str]]]
 

@@ -1,4 +1,4 @@
-"""07_language_model: two tasks for one body. The key is in keys/lm.json."""
+"""07_language_model: two tasks for one body. The key is in solutions/keys/lm.json."""
 
 from autograder.exercise import exercise
 

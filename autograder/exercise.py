@@ -98,8 +98,11 @@ class Exercise:
         return self.name.split(".")[1]
 
     def device(self, wanted: str) -> str:
-        """Where it is asked: claims are numbers, and who is given a model makes its inputs; both stay on the CPU."""
-        return wanted if self.kind == "code" and self.ask != "models" else "cpu"
+        """Where it is asked: claims are numbers, and who is given a model makes its inputs; both stay on the CPU.
+
+        So does what may not be asked on a pretended GPU: an answer is worth the same where there is a GPU and where not.
+        """
+        return wanted if self.kind == "code" and self.ask != "models" and self.fake else "cpu"
 
     @property
     def closed(self) -> tuple[str, ...]:

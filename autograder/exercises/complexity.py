@@ -775,6 +775,7 @@ class PathLength:
     signature = "path_length(reads: bool Tensor (n, n)) -> int or None"
     reference = complexity.path_length
     gradient = False
+    fake = False  # who counts may do so with NumPy
     dtypes = []
     why = "One for attention, n/k for a kernel of width k: the third column of the table, now counted."
     hints = [

@@ -273,7 +273,9 @@ class Padding:
         ),
         mistake(
             "real tokens counted",
-            lambda ids, pad: (torch.arange(ids.shape[1]) < (ids != pad).sum(1, keepdim=True))[:, None, None, :],
+            lambda ids, pad: (torch.arange(ids.shape[1], device=ids.device) < (ids != pad).sum(1, keepdim=True))[
+                :, None, None, :
+            ],
             "You count the real tokens and open as many from the left, but pads may stand on the left: "
             "compare each id with `pad_id`.",
         ),

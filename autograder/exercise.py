@@ -100,7 +100,7 @@ class Exercise:
     def device(self, wanted: str) -> str:
         """Where it is asked: claims are numbers, and who is given a model makes its inputs; both stay on the CPU.
 
-        So does what may not be asked on a pretended GPU: an answer is worth the same where there is a GPU and where not.
+        So does what may not be asked on a pretended GPU: an answer is worth the same with a GPU and without.
         """
         return wanted if self.kind == "code" and self.ask != "models" and self.fake else "cpu"
 

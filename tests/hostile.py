@@ -156,7 +156,12 @@ KINDS: dict[str, list[tuple[str, str]]] = {
         ),
     ],
     "children that stay": [
-        (HONEST + "import subprocess\nsubprocess.Popen(['sleep', '987'], start_new_session=True)\n", RIGHT)
+        (HONEST + "import subprocess\nsubprocess.Popen(['sleep', '987'], start_new_session=True)\n", RIGHT),
+        (
+            "import ctypes, os\nctypes.CDLL(None).prctl(1, 0, 0, 0, 0)\nos.setsid()\n"  # no signal when its parent ends
+            "os.execvp('sleep', ['sleep', '987'])\n",
+            NOTHING,
+        ),
     ],
     "network": [
         (HONEST + "import socket\nsocket.create_connection(('127.0.0.1', 22), 1)\n", RIGHT),
@@ -165,9 +170,13 @@ KINDS: dict[str, list[tuple[str, str]]] = {
     "signals to others": [
         (HONEST + "import os\nos.kill(os.getppid(), 9)\n", ""),
         (HONEST + "import os\nos.kill(-1, 9)\n", RIGHT),
-        (HONEST + "import os\nfor p in range(2, 40000):\n    try: os.kill(p, 9)\n    except OSError: pass\n", RIGHT),
+        (
+            HONEST + "import os\nfor p in range(1, 40000):\n    try: p == os.getpid() or os.kill(p, 9)\n"
+            "    except OSError: pass\n",
+            RIGHT,
+        ),
     ],
-    "ptrace": [(HONEST + "import ctypes\nfor p in range(2, 3000): ctypes.CDLL(None).ptrace(16, p, 0, 0)\n", RIGHT)],
+    "ptrace": [(HONEST + "import ctypes\nfor p in range(1, 3000): ctypes.CDLL(None).ptrace(16, p, 0, 0)\n", RIGHT)],
     "atexit": [(HONEST + "import atexit\natexit.register(lambda: print('2.0'))\n", RIGHT)],
     "exceptions": [
         ("class E(Exception):\n    def __str__(self): raise self\ndef causal(n): raise E()\n", ERROR),

@@ -19,7 +19,7 @@ NEWNS, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET = 0x20000, 0x4000000, 0x8000000, 
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT = 1, 2, 4, 8, 32
 MS_BIND, MS_REC, MS_PRIVATE = 4096, 16384, 1 << 18
 MNT_DETACH = 2
-PR_SET_PDEATHSIG, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 24, 38
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 4, 24, 38
 PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 CLONE = {"x86_64": 56, "aarch64": 220}
 CAPSET = {"x86_64": 126, "aarch64": 91}
@@ -90,8 +90,10 @@ def possible() -> str:
 
 
 def enter(limits: dict, device: str = "cpu") -> None:
-    """Put this freshly forked process into the cage; returns in a child of it, whose parent only waits.
+    """Put this freshly forked process into the cage; returns in a grandchild of it, while the two above only wait.
 
+    The child is the first process of its namespace: when it ends the kernel ends all others in there, whatever they
+    have made of their sessions and signals, so it is never the student's.
     `limits` holds cpu_seconds, memory_bytes (0: none), file_bytes, disk_bytes and processes. Raises OSError where
     namespaces are not to be had.
     """
@@ -111,6 +113,10 @@ def enter(limits: dict, device: str = "cpu") -> None:
     _lose_privileges(nobody if root else None)
     die_with_parent()  # the kernel forgets it when a process changes its user
     limit(limits)
+    child = _fork_again()
+    if child:
+        libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)  # nor may it be traced, though its user is the student's
+        _wait(child)
     resource.setrlimit(resource.RLIMIT_NPROC, (limits["processes"],) * 2)
 
 
@@ -134,10 +140,11 @@ def _fork_again() -> int:
 
 
 def _wait(child: int) -> None:
-    """The outer process holds nothing and ends with the inner one."""
+    """An outer process holds nothing and ends with the inner one; orphans that come to it go on the way."""
     os.closerange(0, 1024)
     with contextlib.suppress(BaseException):
-        os.waitpid(child, 0)
+        while os.wait()[0] != child:
+            pass
     os._exit(0)
 
 

@@ -1,5 +1,6 @@
 """The commands as people use them: sentences, files and exit codes."""
 
+import io
 import json
 import zipfile
 
@@ -198,3 +199,44 @@ def test_the_demo_is_a_cohort_with_every_kind_of_trouble():
 def test_an_unreadable_submission_has_a_place_for_its_page(tmp_path):
     path = grade.feedback_path(tmp_path, Graded("ann", "../../x (1).zip", "", problem="No."))
     assert path.resolve().is_relative_to(tmp_path / "feedback" / "ann")
+
+
+def test_no_name_of_a_file_or_folder_stops_the_others(here):
+    from autograder.grading.handed import collect
+
+    data = json.dumps(papers.student()[0])
+    with zipfile.ZipFile(here / "all.zip", "w") as archive:
+        for name in ("ann/02_masks.ipynb", "s" * 300 + "/02_masks.ipynb", "bob/" + "é" * 3_000 + ".ipynb"):
+            archive.writestr(name, data if name.startswith("ann") else "{}")
+    (here / "in" / "eve").mkdir(parents=True)
+    (here / "in" / "eve" / ("x" * 249 + ".ipynb")).write_text("{}")
+    (here / "in" / "eve" / b"\xff.ipynb".decode("utf-8", "surrogateescape")).write_text("{}")
+    found = [h for name in ("all.zip", "in") for h in collect(here / name, grade.instructors(here / "released"))]
+    assert [h.student for h in found if not h.problem] == ["ann"]
+    assert len(found) == 5
+    for one in found:
+        path = grade.feedback_path(here / "out", Graded(one.student, one.notebook, one.path))
+        path.parent.mkdir(parents=True)
+        path.write_text(one.student + one.notebook + one.problem, "utf-8")
+
+
+@pytest.mark.parametrize("kind", [zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_a_zip_that_is_damaged_inside_gets_a_sentence(here, kind):
+    from autograder.grading.handed import collect
+
+    (here / "in").mkdir()
+    with zipfile.ZipFile(here / "in" / "ann.zip", "w", kind) as archive:
+        archive.writestr("mine.ipynb", "".join(map(str, range(2_000))))
+    data = bytearray((here / "in" / "ann.zip").read_bytes())
+    data[60:160] = bytes(b ^ 0xFF for b in data[60:160])
+    (here / "in" / "ann.zip").write_bytes(data)
+    assert "cannot be read" in collect(here / "in", grade.instructors(here / "released"))[0].problem
+
+
+def test_brackets_of_a_students_are_no_markup_of_the_table():
+    from rich.console import Console
+
+    console = Console(width=200, record=True, file=io.StringIO())
+    console.print(grade.table([Graded("[b]ann", "x", "", problem="It holds [/red] and [link=x]this[/link].")]))
+    assert "[b]ann" in (said := console.export_text())
+    assert "[/red] and [link=x]this[/link]" in said

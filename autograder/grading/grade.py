@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import importlib
 import os
 import secrets
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 from autograder.grading import submission
 from autograder.grading.cohort import Graded, Mark, grade_all
@@ -176,6 +178,8 @@ def _bytes(file: Handed) -> bytes:
 def feedback_path(out: Path, one: Graded) -> Path:
     """Where a submission's page stands, as nbgrader lays it out; a file of no notebook has its own name."""
     name = "".join(c if c.isalnum() or c in "._- ()" else "_" for c in one.notebook).strip(". ") or "submission"
+    if len(name) > 60:  # a name on disk has 255 bytes, and a character up to 4
+        name = f"{name[:45]}-{hashlib.sha256(one.notebook.encode()).hexdigest()[:8]}"
     return out / "feedback" / one.student / name / f"{name}.html"
 
 
@@ -188,7 +192,8 @@ def table(graded: list[Graded]) -> Table:
     for student in dict.fromkeys(g.student for g in graded):
         of_student = sorted((g for g in graded if g.student == student), key=lambda g: g.notebook)
         scores = [_score(g) for g in of_student if g.marks]
-        made.add_row(student, "\n".join(scores) or "–", "\n".join(words(of_student)) or "nothing")
+        row = (student, "\n".join(scores) or "–", "\n".join(words(of_student)) or "nothing")
+        made.add_row(*map(Text, row))  # as it stands: a student's brackets are no markup
     return made
 
 

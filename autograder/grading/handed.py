@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import lzma
+import os
 import stat
 import zipfile
+import zlib
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,6 +15,8 @@ from autograder.grading import submission
 from autograder.grading.submission import Template, Unreadable
 
 MAX_MEMBERS = 5_000
+MAX_NAME = 255  # bytes in the name of a folder
+UNREADABLE = (OSError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, RuntimeError, NotImplementedError, EOFError)
 
 
 @dataclass(frozen=True)
@@ -41,7 +47,7 @@ def collect(place: Path, copies: dict[str, Template]) -> list[Handed]:
             files.setdefault(entry.name, []).append(entry)
         elif entry.suffix.lower() == ".zip":
             files.setdefault(entry.stem, []).append(entry)
-    return [one for student, own in files.items() for one in _of_student(student, own, copies)]
+    return [_legible(one) for student, own in files.items() for one in _of_student(student, own, copies)]
 
 
 def _cohort_in_zip(path: Path, copies: dict[str, Template]) -> list[Handed]:
@@ -59,7 +65,20 @@ def _cohort_in_zip(path: Path, copies: dict[str, Template]) -> list[Handed]:
         if not student:
             one = replace(one, problem=f"{_name(member)} in {path.name} lies in no student's folder.")
         found.setdefault(one.student, []).append(one)
-    return [one for own in found.values() for one in _one_of_each(own)]
+    return [_legible(one) for own in found.values() for one in _one_of_each(own)]
+
+
+def _legible(one: Handed) -> Handed:
+    """With names that can be written on a page, and a student's that can be a folder's."""
+    texts = {
+        part: os.fsencode(getattr(one, part)).decode("utf-8", "backslashreplace")
+        for part in ("student", "notebook", "problem")
+    }
+    long = texts["student"].encode()
+    if len(long) > MAX_NAME:
+        texts["student"] = f"{texts['student'][:50]}-{hashlib.sha256(long).hexdigest()[:8]}"
+        texts["problem"] = f"The name of the student's folder is longer than {MAX_NAME} bytes: shorten it."
+    return replace(one, **texts)
 
 
 def _files(folder: Path) -> list[Path]:
@@ -152,5 +171,5 @@ def load(handed: Handed) -> bytes:
                 return file.read(limit)
         with zipfile.ZipFile(handed.path) as archive, archive.open(handed.member) as file:
             return file.read(limit)
-    except (OSError, zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError, ValueError) as error:
+    except (*UNREADABLE, ValueError) as error:
         raise Unreadable(f"The file cannot be read ({type(error).__name__}): hand it in again.") from None

@@ -15,6 +15,7 @@ import inspect
 import os
 import re
 import symtable
+import textwrap
 import types
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -68,45 +69,57 @@ def mentions(sources: Iterable[str], name: str, closed: Iterable[str], shortcuts
     """
     cells = [cell for cell in map(_read, sources) if cell is not None]
     aliases = {alias: full for cell in cells for alias, full in cell.imports}
-    defined = {bound: cell for cell in cells for bound in cell.binds}
-    waiting, seen = [name], set()
+    bound = set().union(*(cell.binds for cell in cells))
+    waiting, seen = [(name, len(cells))], set()
     while waiting:
-        cell = defined.get(waiting.pop())
-        if cell is None or id(cell) in seen:
+        read, before = waiting.pop()
+        place = next((i for i in reversed(range(before)) if read in cells[i].binds), None)
+        if place is None or place in seen:
             continue
-        seen.add(id(cell))
-        found = _leans_on(cell, aliases, set(closed), set(shortcuts))
+        seen.add(place)
+        found = _leans_on(cells[place], aliases, set(closed), set(shortcuts), bound)
         if found:
             return found
-        waiting += cell.reads
+        waiting += [(other, len(cells)) for other in cells[place].reads]
+        waiting += [(other, place) for other in cells[place].early]  # `f = f` binds what an earlier cell has made
     return None
 
 
 @dataclass(frozen=True)
 class _Cell:
-    """A cell as read: its imports (alias, full name), the global names that it reads and those that it binds."""
+    """A cell as read: its imports (alias, full name), the global names that it reads and those that it binds.
+
+    `early` are those that it reads, as it runs, before it binds them itself.
+    """
 
     tree: ast.Module
     imports: tuple[tuple[str, str], ...]
     reads: frozenset[str]
     binds: frozenset[str]
+    early: frozenset[str]
 
 
 @functools.lru_cache(maxsize=1024)
 def _read(source: str) -> _Cell | None:
     tree = _parse(source)
-    return None if tree is None else _Cell(tree, tuple(_imports(tree)), *map(frozenset, _scopes(tree)))
+    return None if tree is None else _Cell(tree, tuple(_imports(tree)), *map(frozenset, (*_scopes(tree), _early(tree))))
 
 
 def _parse(source: str) -> ast.Module | None:
-    """Lines that only IPython understands are left out, so that the rest can be read."""
-    for text in (source, re.sub(r"(?m)^\s*[%!?].*$", "", source)):
+    """Of what only IPython understands, the code behind `%time` and `%%time` is kept; the rest is left out."""
+    kept = functools.partial(
+        re.compile(r"(?m)^([^\S\n]*)%%?(?:time|timeit|prun|capture)\b(?:[^\S\n]+-\S+)*[^\S\n]*").sub, r"\1"
+    )
+    lines = functools.partial(re.compile(r"(?m)^[^\S\n]*[%!?].*$").sub, "")
+    values = functools.partial(re.compile(r"=[^\S\n]*[%!].*").sub, "= None")
+    for changes in ((), (kept, lines), (kept, lines, values), (lines,), (lines, values)):
         with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-            return ast.parse(text)
+            text = functools.reduce(lambda text, change: change(text), changes, source)
+            return ast.parse(textwrap.dedent(text) if changes else text)
     return None
 
 
-def _imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
+def _imports(tree: ast.AST) -> Iterator[tuple[str, str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for item in node.names:
@@ -135,13 +148,38 @@ def _scopes(tree: ast.Module) -> tuple[set[str], set[str]]:
     return reads, binds
 
 
-def _leans_on(cell: _Cell, aliases: dict[str, str], closed: set[str], shortcuts: set[str]) -> str | None:
+def _early(tree: ast.Module) -> set[str]:
+    """Names that are read before they are bound, but for those in functions, which are read later."""
+    early, bound = set(), set()
+    for statement in tree.body:
+        waiting: list[ast.AST] = [statement]
+        reads, binds = set(), {alias.split(".")[0] for alias, _ in _imports(statement)}
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+                outside = [node.args, *getattr(node, "decorator_list", [])]
+                binds.add(getattr(node, "name", ""))
+                waiting += outside
+                continue
+            if isinstance(node, ast.ClassDef):
+                binds.add(node.name)
+            if isinstance(node, ast.Name):
+                (reads if isinstance(node.ctx, ast.Load) else binds).add(node.id)
+            waiting += ast.iter_child_nodes(node)
+        early |= reads - bound
+        bound |= binds
+    return early
+
+
+def _leans_on(
+    cell: _Cell, aliases: dict[str, str], closed: set[str], shortcuts: set[str], bound: set[str]
+) -> str | None:
     used = {full for _, full in cell.imports}
     for node in ast.walk(cell.tree):
         if isinstance(node, ast.Attribute):
             used.add(_dotted(node, aliases))
         elif isinstance(node, ast.Name):
-            used.add(aliases.get(node.id, ""))
+            used.add(aliases.get(node.id, "" if node.id in bound else node.id))  # perhaps of `from … import *`
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and MODULE_PATH.fullmatch(node.value):
             return node.value
     for full in sorted(used):

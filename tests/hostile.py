@@ -7,6 +7,8 @@ HONEST = "import torch\ndef causal(n):\n    return torch.full((n, n), float('-in
 WRONG = "import torch\ndef causal(n):\n    return torch.ones(n, n).tril()\n"
 STUB = "def causal(n):\n    raise NotImplementedError\n"
 
+TORCHS = "torch.nn.Transformer.generate_square_subsequent_mask"
+
 RIGHT, BAD, NOT_OWN, ERROR, TIMEOUT, NOTHING = "right", "wrong", "not your own", "error", "timeout", "not attempted"
 
 KINDS: dict[str, list[tuple[str, str]]] = {
@@ -59,6 +61,12 @@ KINDS: dict[str, list[tuple[str, str]]] = {
             "from torch import nn\ndef causal(n):\n    return nn.Transformer.generate_square_subsequent_mask(n)\n",
             NOT_OWN,
         ),
+        (f"import torch\n_ = !true\n%time f = {TORCHS}\ndef causal(n): return f(n)\n", NOT_OWN),
+        (f"import torch\nhere = %pwd\ndef causal(n):\n    return {TORCHS}(n)\n", NOT_OWN),
+        (
+            "from torch.nn import *\ndef causal(n):\n    return Transformer.generate_square_subsequent_mask(n)\n",
+            NOT_OWN,
+        ),
     ],
     "importing the judging": [
         ("from autograder.exercises.masks import Causal\ncausal = Causal.reference\n", NOT_OWN),
@@ -83,6 +91,13 @@ KINDS: dict[str, list[tuple[str, str]]] = {
             "def causal(n): return torch.ones(n, n).as_subclass(T)\n",
             BAD,
         ),
+    ],
+    "nearly infinite": [
+        (
+            "import torch\ndef causal(n):\n    low = torch.finfo(torch.float64).min\n"
+            "    return torch.full((n, n), low, dtype=torch.float64).triu(1).to(torch.get_default_dtype())\n",
+            BAD,
+        )
     ],
     "NaN everywhere": [("import torch\ndef causal(n): return torch.full((n, n), float('nan'))\n", BAD)],
     "patched torch": [

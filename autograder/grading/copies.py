@@ -19,7 +19,7 @@ from autograder.exercise import Exercise, find
 BEHIND = {  # no answer needs these; whoever gets at the book or the judge unseen does
     *("__code__", "__globals__", "__subclasses__", "__import__", "FunctionType", "CodeType", "getsource", "exec"),
     *("import_module", "spec_from_file_location", "SourceFileLoader", "get_objects", "get_referrers", "sys.modules"),
-    *("ctypes", "importlib", "marshal", "runpy"),
+    *("ctypes", "importlib", "marshal", "runpy", "get_ipython"),
 }
 BY_NAME = {"getattr", "vars", "attrgetter", "eval", "dir"}  # with them a name can be put together
 TOO_SHORT = 60  # nodes; below this honest answers coincide

@@ -4,6 +4,7 @@ import json
 import random
 import socket
 import struct
+import tracemalloc
 
 import pytest
 import torch
@@ -113,3 +114,15 @@ def test_a_message_that_drips_is_given_up():
         theirs.sendall(struct.pack(">Q", 100) + b"\0" * 50)
         with pytest.raises(TimeoutError):
             wire.receive(ours, 0.2)
+
+
+@pytest.mark.parametrize("item", [b"[],", b"{},", b"0.1,"])
+def test_a_bomb_of_items_takes_no_memory(item):
+    header = b"[" + item * (50 * 2**20 // len(item)) + b"0]"
+    data = struct.pack(">I", len(header)) + header
+    tracemalloc.start()
+    with pytest.raises(Malformed):
+        unpack(data)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100 * 2**20

@@ -181,3 +181,12 @@ def test_a_worker_cannot_read_the_instructors_keys():
     assert libc.syscall(keyctl, 11, key, None, 0, 0) == 7
     with Zygote() as made:
         assert '"-1\\n"' in look(made, read)
+
+
+def test_outputs_without_end_are_not_all_kept(zygote):
+    loud = "from IPython.display import display\nfor _ in range(20): display({'text/plain': 'x' * 150_000}, raw=True)"
+    played = play(zygote, [Run(loud)] * 12)
+    assert played.errors == dict.fromkeys(range(12), "")
+    assert len(played.outputs[0]) > 3_000_000, "what a few large figures take is kept"
+    assert sum(map(len, played.outputs.values())) < 21 * 2**20
+    assert "left out" in played.outputs[11]

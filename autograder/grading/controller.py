@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -21,6 +22,8 @@ from autograder.grading.launch import Launched, Unable
 from autograder.judge import Verdict, judge, not_your_own, refuse
 
 MAX_SOURCE = 2**20
+MAX_SHOWN = 20 * 2**20  # characters of a notebook's outputs
+LEFT_OUT = json.dumps([{"output_type": "stream", "text": "[left out: the notebook shows more than can be kept]"}])
 STATUSES = ("value", "not attempted", "error", "names", "book", "missing")
 
 
@@ -104,9 +107,11 @@ class Worker:
         with self._failing([]):
             wire.send(self.socket, {"do": "run", "source": source})
             reply = wire.receive(self.socket, seconds)
-            if type(reply) is not dict or type(reply.get("outputs")) is not str or type(reply.get("error")) is not str:
+            if type(reply) is not dict or type(reply.get("outputs")) is not list or type(reply.get("error")) is not str:
                 raise wire.Malformed("no reply to a cell")
-            return reply
+            if any(type(piece) is not str for piece in reply["outputs"]):
+                raise wire.Malformed("outputs that are no text")
+            return {"outputs": "".join(reply["outputs"]), "error": reply["error"][:1_000]}
 
     def ask(self, exercise: Exercise, asked: list[Case], seconds: float, device: str) -> list[Answer]:
         """Answers to all cases, fewer if the first ones settle it. Raises Failed."""
@@ -206,7 +211,9 @@ def play(zygote: Zygote, steps: list[Run | Ask]) -> Played:
                 try:
                     if isinstance(step, Run):
                         reply = worker.run(step.source, min(limits.cell_seconds, max(left, 0)))
-                        done.outputs[i], done.errors[i] = reply["outputs"], reply["error"]
+                        done.errors[i] = reply["error"]
+                        shown = sum(len(text) for j, text in done.outputs.items() if j != i)
+                        done.outputs[i] = reply["outputs"] if shown + len(reply["outputs"]) <= MAX_SHOWN else LEFT_OUT
                     else:
                         device = "cpu" if i in on_cpu else step.exercise.device(zygote.device)
                         answers = worker.ask(step.exercise, asked[i], min(limits.ask_seconds, max(left, 0)), device)

@@ -21,6 +21,7 @@ MAX_FILE = 100 * 2**20
 MAX_OPENED = 3_000_000  # brackets in a file: what bounds the memory that reading it takes
 MAX_CELLS = 2_000
 MAX_SOURCE = 200_000
+MAX_CODE, MAX_TEXT = 1_000_000, 5_000_000  # characters in all code cells, and in all others: trees of syntax are large
 
 
 class Unreadable(Exception):
@@ -91,7 +92,11 @@ def read(data: bytes) -> list[Cell]:
     cells = _cells(found) if isinstance(found, dict) else None
     if cells is None:
         raise Unreadable("The file holds data but no cells: hand in the .ipynb as JupyterLab saves it.")
-    return [cell for cell in map(_cell, cells[:MAX_CELLS]) if cell]
+    found = [cell for cell in map(_cell, cells[:MAX_CELLS]) if cell]
+    code = sum(len(cell.source) for cell in found if cell.kind == "code")
+    if code > MAX_CODE or sum(len(cell.source) for cell in found) - code > MAX_TEXT:
+        raise Unreadable("The cells hold more than a notebook can: take out what was pasted in, and hand that in.")
+    return found
 
 
 def _damaged(data: bytes) -> str:

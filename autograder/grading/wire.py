@@ -19,6 +19,7 @@ from autograder.plain import DTYPES, MAX_DEPTH, MAX_ITEMS, Expression, Other, pl
 
 MAX_BYTES = 64 * 2**20
 MAX_TENSORS = 2_000
+MAX_HEADER, MAX_OPENED = 32 * 2**20, 1_000_000  # bytes, and brackets in them: what bounds the memory that reading takes
 _NAMES = {dtype: name for name, dtype in DTYPES.items()}
 
 
@@ -56,6 +57,8 @@ def unpack(data: bytes) -> Any:
         body = data[4 : 4 + size]
         if len(body) != size:
             raise Malformed("the header is cut off")
+        if size > MAX_HEADER or body.count(b"[") + body.count(b"{") > MAX_OPENED:
+            raise Malformed("too large or too deep")
         return _up(json.loads(body), memoryview(data)[4 + size :], [MAX_ITEMS, MAX_TENSORS], 0)
     except Malformed:
         raise

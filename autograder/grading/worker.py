@@ -20,6 +20,7 @@ from traitlets.config import Config
 from autograder import book
 from autograder.ask import Answer, Case, _describe, ask
 from autograder.grading import wire
+from autograder.plain import MAX_TEXT
 
 MAX_STREAM = 20_000
 MAX_DATA = 150_000
@@ -146,7 +147,7 @@ def _captured() -> Iterator[tuple[_Capped, _Capped]]:
 
 
 def run(shell: Shell, source: str) -> dict:
-    """Run one cell; its outputs as JSON text in nbformat's form, and its exception in a line, if any."""
+    """Run one cell; its outputs as JSON text in nbformat's form, in pieces, and its exception in a line, if any."""
     shell.results.clear()
     shell.display_pub.outputs.clear()
     error = None
@@ -157,7 +158,8 @@ def run(shell: Shell, source: str) -> dict:
         except BaseException as raised:
             error = raised
         note = _describe(error) if error is not None else ""
-    return {"outputs": json.dumps(_outputs(shell, out, err, error, note)), "error": note}
+    text = json.dumps(_outputs(shell, out, err, error, note))
+    return {"outputs": [text[i : i + MAX_TEXT] for i in range(0, len(text), MAX_TEXT)], "error": note}
 
 
 def _outputs(shell: Shell, out: _Capped, err: _Capped, error: BaseException | None, note: str) -> list[dict]:

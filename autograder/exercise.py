@@ -79,7 +79,7 @@ class Exercise:
     unique: bool = True
     measure: Callable | None = None
     proof: Any = None
-    questions: Any = None
+    questions: Any = field(default=None, hash=False)
     gradient: bool = True
     fake: bool = True
     may_use_global_random: bool = False
@@ -87,6 +87,7 @@ class Exercise:
     why: str = ""
     rubric: str = ""
     book: tuple[str, ...] = field(default=())
+    page: str = ""  # the module that it is written in
 
     @property
     def topic(self) -> str:
@@ -166,7 +167,16 @@ def exercise(name: str, *, points: int, minutes: int, difficulty: int, **card: A
             parts = _of_a_proof(parts["proof"]) | parts
         if "questions" in parts:
             parts = _of_a_choice(parts["questions"]) | parts
-        made = Exercise(name, points, minutes, difficulty, inspect.cleandoc(page.__doc__ or ""), **card, **parts)
+        made = Exercise(
+            name,
+            points,
+            minutes,
+            difficulty,
+            inspect.cleandoc(page.__doc__ or ""),
+            **card,
+            **parts,
+            page=page.__module__,
+        )
         _fit(made)
         _registry[name] = made
         return made

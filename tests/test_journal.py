@@ -11,6 +11,7 @@ import papers
 import pytest
 from rich.console import Console
 
+from autograder.exercise import all_exercises
 from autograder.grading import cohort, sandbox
 from autograder.grading.grade import ROOT, Settings, grade
 
@@ -60,6 +61,30 @@ def test_only_the_exercise_that_is_named_is_judged_anew(course):
 def test_only_the_exercise_that_was_mended_is_judged_anew(course):
     mark(course, only="masks.padding", fingerprint="before it was mended")
     assert again(course) == {"masks.causal"}
+
+
+def test_every_exercise_is_known_by_its_own_page():
+    known = all_exercises().values()
+    assert all(e.page == f"autograder.exercises.{e.page.split('.')[-1]}" for e in known)
+    assert len({cohort.fingerprint(e) for e in known if e.kind in ("proof", "choice")}) > 1
+
+
+def test_who_ends_a_process_of_the_graders_costs_nobody_else(course, monkeypatch):
+    def fall(zygote, one, *rest):
+        if one.student == "mallory":
+            os._exit(1)
+        time.sleep(0.3)
+        return grade_one(zygote, one, *rest)
+
+    grade_one = cohort.grade_one
+    monkeypatch.setattr(cohort, "grade_one", lambda zygote, *rest: None if zygote is None else fall(zygote, *rest))
+    for student in ("bob", "mallory"):
+        (course / "handed" / student).mkdir()
+        (course / "handed" / student / "02_masks.ipynb").write_text(json.dumps(papers.student()[0]))
+    settings = Settings(course / "other", notebooks=course / "notebooks", jobs=2)
+    found = {g.student: g.problem for g in grade(course / "handed", settings, Console(quiet=True))}
+    assert found["ada"] == found["bob"] == ""
+    assert "the submission is not at fault" in found["mallory"]
 
 
 def test_a_submission_that_changed_is_judged_anew(course):

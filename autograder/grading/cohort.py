@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from autograder import ask, book, card, choices, compare, judge
+from autograder import algebra, ask, book, card, choices, compare, judge, lemmas, proofs
 from autograder.exercise import Exercise, find, seed
 from autograder.grading import controller, sandbox, submission
 from autograder.grading.controller import Ask, Limits, Run, Zygote, play
@@ -117,9 +117,9 @@ def _key(data: bytes, instructor: Template, secret: bytes | None, device: str) -
 def fingerprint(exercise: Exercise) -> str:
     """Changes when the exercise or the judging of it does."""
     parts = [inspect.getsource(module) for module in (ask, book, compare, judge, controller, submission)]
-    page = sys.modules[exercise.cases.__module__] if exercise.cases else None
     reference = inspect.getmodule(exercise.reference) if exercise.reference else None
-    parts += [inspect.getsource(module) for module in (page, reference) if module is not None]
+    judges = (algebra, lemmas, proofs) if exercise.proof else ()
+    parts += [inspect.getsource(module) for module in (sys.modules[exercise.page], reference, *judges) if module]
     if exercise.questions:
         parts += [inspect.getsource(choices), repr((exercise.questions, choices.key(exercise.name)))]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
@@ -225,20 +225,23 @@ def grade_all(
         if settled:
             done[i] = settled
             each(i, settled)
+    alone = False  # where a process of the pool dies at once, one at a time shows on what
     while len(done) < len(handed):
         before = len(done)
         open_ = {i: task for i, task in tasks.items() if i not in done}
-        launched = launched or Launched(device, min(side_by_side(jobs), len(open_)))
+        launched = launched or Launched(device, 1 if alone else min(side_by_side(jobs), len(open_)))
         with Zygote(device, limits, unsafe, launched) as zygote:
             for i, graded in _in_pool(open_, zygote):
                 done[i] = graded
                 _remember(journal, handed[i], graded)
                 each(i, graded)
         launched = None
-        if len(done) == before:  # the pool breaks on something here: name the first and go on with the rest
+        stuck = len(done) == before
+        if stuck and alone:
             i = next(i for i in tasks if i not in done)
             done[i] = _failed(handed[i], "its process ended")
             each(i, done[i])
+        alone = stuck and not alone
     return [done[i] for i in range(len(handed))]
 
 

@@ -69,8 +69,16 @@ def judge(exercise: Exercise, cases: list[Case], answers: list[Answer]) -> Verdi
 
 
 def _target(exercise: Exercise, case: Case) -> Answer | None:
-    """The right answer, where there is one to compare with."""
-    return ask(exercise.reference, exercise.ask, case) if exercise.unique and not case.fake else None
+    """The right answer, where there is one to compare with.
+
+    Raises RuntimeError where the book itself fails: a fault of ours must never be told to a student as theirs.
+    """
+    if not exercise.unique or case.fake:
+        return None
+    found = ask(exercise.reference, exercise.ask, case)
+    if found.status != "value" and not _refuses(found):
+        raise RuntimeError(f"the book's own answer to {exercise.name} failed: {found.status} {found.note}")
+    return found
 
 
 def refuse(exercise: Exercise, verdict: str, sentence: str) -> Verdict:

@@ -4,6 +4,7 @@ import ctypes
 import os
 import platform
 import subprocess
+import sys
 import time
 
 import hostile
@@ -190,3 +191,21 @@ def test_outputs_without_end_are_not_all_kept(zygote):
     assert len(played.outputs[0]) > 3_000_000, "what a few large figures take is kept"
     assert sum(map(len, played.outputs.values())) < 21 * 2**20
     assert "left out" in played.outputs[11]
+
+
+@pytest.mark.parametrize("where", ["src/app", "."])
+def test_the_project_is_not_shown_though_a_shown_folder_holds_it(tmp_path, monkeypatch, where):
+    import helpers
+
+    project = tmp_path / where
+    for name in ("solutions/keys", "helpers", "src/other", "bin", "lib/python", "course"):
+        (project / name).mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).mkdir(parents=True, exist_ok=True)
+    (project / "pyproject.toml").touch()
+    monkeypatch.setattr(helpers, "__file__", str(project / "helpers" / "__init__.py"))
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    shown = [os.path.relpath(path, tmp_path) for path in sandbox.readable() if path.startswith(str(tmp_path))]
+    assert {"bin", "lib", os.path.normpath(f"{where}/helpers")} <= set(shown)
+    hidden = os.path.normpath(f"{where}/solutions")
+    assert not any(os.path.commonpath([path, hidden]) in (path, hidden) for path in shown if path != ".")
+    assert "." not in shown

@@ -67,7 +67,20 @@ def readable() -> list[str]:
     project = Path(helpers.__file__).resolve().parent.parent
     elsewhere = [path for path in sys.path if path and not project.is_relative_to(Path(path).resolve())]
     roots += [sys.base_prefix, sys.prefix, *elsewhere, str(project / "helpers")]
-    return [path for path in dict.fromkeys(map(os.path.abspath, roots)) if os.path.exists(path)]
+    roots = [path for path in dict.fromkeys(map(os.path.abspath, roots)) if os.path.exists(path)]
+    if not (project / "pyproject.toml").exists():  # installed among the packages, where no key and no solution lies
+        return roots
+    return [str(part) for path in roots for part in _without(Path(path), project)]
+
+
+def _without(root: Path, project: Path) -> list[Path]:
+    """What to show of `root`, in which the project with its keys may lie, or which it may be: a Python made in it."""
+    real = root.resolve()
+    if not project.is_relative_to(real):
+        return [root]
+    if project == real:
+        return [root / name for name in ("bin", "lib", "lib64", "pyvenv.cfg") if (root / name).exists()]
+    return [part for child in sorted(root.iterdir()) for part in _without(child, project)]
 
 
 def possible() -> str:

@@ -79,6 +79,9 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--regrade", action="append", default=[], metavar="EXERCISE", help="judge this one anew")
     one = command(_demo, "grade a made-up cohort, to see how it works", grading=True)
     one.add_argument("--out", type=Path, default=Path("demo"), help="where to (default: demo)")
+    one = command(_data, "get a corpus that is too big to ship")
+    one.add_argument("corpus", choices=["tatoeba"], help="tatoeba: 167,000 English–French sentence pairs")
+    one.add_argument("--from", dest="source", type=Path, metavar="FILE", help="a copy that you have, for no network")
     one = command(_release, "write the students' bundle")
     one.add_argument("out", type=Path, help="a folder that is not there yet")
     one = command(_build, "derive the notebooks from their sources")
@@ -185,6 +188,18 @@ def _release(options: argparse.Namespace) -> int:
     from autograder import bundle
 
     print(f"The students' bundle is in {bundle.release(options.out)}.")
+    return 0
+
+
+def _data(options: argparse.Namespace) -> int:
+    """Get a corpus, say under which licence it comes, and keep it in your cache folder, never in the project."""
+    from helpers.text import tatoeba
+
+    try:
+        print("\n".join(tatoeba.install(options.source)))
+    except (OSError, ValueError) as error:
+        print(f"workbook: {error}", file=sys.stderr)
+        return 1
     return 0
 
 

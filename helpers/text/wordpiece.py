@@ -54,6 +54,10 @@ class Corpus:
     validation: Documents
     test: Documents
 
+    def to(self, device: torch.device) -> Corpus:
+        """The same with its documents on another device."""
+        return Corpus(self.tokenizer, *(getattr(self, part).to(device) for part in PARTS))
+
 
 def train(texts: Iterable[str], vocab_size: int) -> Tokenizer:
     """A WordPiece vocabulary of at most `vocab_size` pieces, the five SPECIAL ones first."""

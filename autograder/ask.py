@@ -96,6 +96,30 @@ class Probe(nn.Module):
         return h @ self.f + self.g  # (B, T, V)
 
 
+class Reader(nn.Module):
+    """The one generic translator that travels as weights: source (B, S), target (B, T) → logits (B, T, V).
+
+    It reads the source, then the target, token by token. What it has read is one of N states: a token leads from one
+    to the next, by `a` (N, source V) or `b` (N, V), and each speaks with its row of `c` (N, V).
+    """
+
+    NAMES = ("a", "b", "c")
+
+    def __init__(self, weights: dict[str, torch.Tensor]) -> None:
+        super().__init__()
+        for name in self.NAMES:  # parameters, as a translator's are: people ask them for their device
+            self.register_parameter(name, nn.Parameter(weights[name], requires_grad=False))
+
+    def forward(self, source: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        state, states = source.new_zeros(len(source)), []  # (B,)
+        for ids in source.unbind(1):
+            state = self.a[state, ids]  # (B,)
+        for ids in target.unbind(1):
+            state = self.b[state, ids]  # (B,)
+            states.append(state)
+        return self.c[torch.stack(states, 1)]  # (B, T, V)
+
+
 class Network(nn.Module):
     """A small model that travels as weights, to be changed or trained: a body, with a buffer in each layer, and `head`.
 
@@ -199,8 +223,10 @@ def _call(target: Callable, case: Case, inputs: tuple, named: dict) -> Any:
 
 
 def _models(target: Callable, case: Case, inputs: tuple, named: dict) -> Any:
-    """Dictionaries of a probe's weights become probes."""
-    return target(*[Probe(x).eval() if type(x) is dict and set(x) == set(Probe.NAMES) else x for x in inputs], **named)
+    """Dictionaries of a probe's weights become probes, those of a reader's become readers."""
+    kinds = {frozenset(kind.NAMES): kind for kind in (Probe, Reader)}
+    made = [kinds.get(frozenset(x)) if type(x) is dict else None for x in inputs]
+    return target(*[kind(x).eval() if kind else x for kind, x in zip(made, inputs, strict=True)], **named)
 
 
 def _module(target: Callable, case: Case, inputs: tuple, named: dict) -> Any:

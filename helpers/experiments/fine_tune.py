@@ -3,14 +3,23 @@
     python -m helpers.experiments.fine_tune --out helpers/checkpoints
 
 writes sentiment.json: accuracy on the test sentences after each epoch, for each seed; accuracy against the number of
-labels; the bag of words; and the difference with its 95 % interval. `--tiny` is a run of seconds on a CPU.
+labels; the bag of words; and the difference with its 95 % interval. `--tune` prints instead what each recipe reaches
+on the validation sentences. `--tiny` is a run of seconds on a CPU.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import json
+import os
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import TimeoutError as TooLong
 from dataclasses import dataclass, replace
+from functools import cache
+from itertools import product
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -20,35 +29,58 @@ from torch.nn import functional as F
 
 from helpers import checkpoints, device, finetune
 from helpers.experiments import Watch, bag_of_words, toy_reviews
-from helpers.models import Classifier
+from helpers.models import Classifier, pool
 from helpers.text import Parts, reviews, sentences
 from helpers.training import Batch, Plan, epochs_at, train
 
+BAG = "bag of words"
 WAYS = ("pretrained", "probe", "scratch")  # the whole model from the checkpoint; its head alone; from first weights
 
 
 @dataclass(frozen=True)
-class Settings:
-    """The run's sizes; learning rates in the order of WAYS. Where labels are few, at least `min_steps` are taken."""
+class Recipe:
+    """How a classifier is trained, and which token it is read from. Few labels: at least `min_steps` are taken."""
 
-    max_len: int = 96
-    batch_size: int = 64
-    epochs: int = 8
-    min_steps: int = 100
+    learning_rate: float
     dropout: float = 0.3
-    learning_rates: tuple[float, float, float] = (3e-4, 3e-3, 3e-4)
+    epochs: int = 8
+    pooling: str = "last"
+    batch_size: int = 64
+    min_steps: int = 100
     weight_decay: float = 0.1
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The run's sizes, and a recipe for each of WAYS: what did best for it on the validation sentences."""
+
+    pretrained: Recipe = Recipe(3e-4)
+    probe: Recipe = Recipe(3e-3)
+    scratch: Recipe = Recipe(3e-4)
     seeds: tuple[int, ...] = (0, 1, 2, 3, 4)
     n_labels: tuple[int, ...] = (100, 300, 1000, 3000)
 
 
-TINY = Settings(epochs=2, min_steps=3, seeds=(0, 1), n_labels=(20,), batch_size=16)
+SMALL = Recipe(1e-3, epochs=2, batch_size=16, min_steps=3)
+TINY = Settings(SMALL, SMALL, SMALL, seeds=(0, 1), n_labels=(20,))
+
+
+@dataclass(frozen=True)
+class Source:
+    """What all runs of a command share, in a few words, so that each process can find it by itself."""
+
+    csv: str | None
+    checkpoint: Path
+    device: str | None
+    validation: bool = False
+    max_len: int = 96
 
 
 @dataclass(frozen=True)
 class Task:
-    """What all runs share: examples as ids (N, T) and labels (N,), and what a checkpoint holds."""
+    """The texts, as they are and as ids (N, T) with labels (N,), and what the checkpoint holds."""
 
+    texts: Parts
     train: Batch
     test: Batch
     state: dict[str, Tensor]
@@ -56,43 +88,91 @@ class Task:
     where: torch.device
 
 
-def classifier(task: Task, way: str, settings: Settings) -> Classifier:
+@cache
+def load(source: Source) -> Task:
+    """Read it all, once in a process."""
+    texts = sentences(source.csv)
+    texts = replace(texts, test=texts.validation) if source.validation else texts
+    state, tokenizer, record = checkpoints.load(source.checkpoint.name, source.checkpoint.parent)
+    shape = tuple(record["settings"][x] for x in ("vocab_size", "d_model", "n_heads", "d_ff", "n_layers"))
+    parts = (finetune.examples(tokenizer, some, source.max_len) for some in (texts.train, texts.test))
+    return Task(texts, *parts, state, shape, device.pick(source.device))
+
+
+# ---- one run ----
+
+
+@dataclass(frozen=True)
+class Job:
+    """A classifier to train: which way, on how many labels, from which seed; a bag of words needs no recipe."""
+
+    way: str
+    n_labels: int
+    seed: int
+    recipe: Recipe | None = None
+
+    def __str__(self) -> str:
+        return f"{self.way}, {self.n_labels:,} labels, seed {self.seed}"
+
+
+class Reader(Classifier):
+    """A classifier that reads the "last" real token, or the "mean" of all."""
+
+    pooling = "last"
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Ids (B, T) → logits (B, n_classes)."""
+        hidden = self.hidden(ids, self.pad_id)  # (B, T, D)
+        return self.head(pool(hidden, ids != self.pad_id, self.pooling))  # (B, n_classes)
+
+
+def classifier(task: Task, way: str, recipe: Recipe) -> Classifier:
     """A classifier with a fresh head, its body as `way` wants it."""
-    model = Classifier(*task.shape, n_classes=2, dropout=settings.dropout)
+    model = Reader(*task.shape, n_classes=2, dropout=recipe.dropout)
+    model.pooling = recipe.pooling
     if way != "scratch":
         finetune.load_body(model, task.state)
     return finetune.freeze(model) if way == "probe" else model
 
 
-def one_run(task: Task, way: str, seed: int, n_labels: int, settings: Settings) -> dict[str, Any]:
-    """Train one classifier on n_labels examples: its loss before, accuracy after each epoch, and who was right."""
-    torch.manual_seed(seed)
-    model = classifier(task, way, settings).to(task.where)
-    order = torch.randperm(len(task.train[1]), generator=torch.Generator().manual_seed(seed))  # (N,)
-    chosen = tuple(x[order[:n_labels]] for x in task.train)
-    batch_at = epochs_at(chosen, settings.batch_size, seed)
-    an_epoch = -(-n_labels // settings.batch_size)
-    steps = max(settings.epochs * an_epoch, settings.min_steps)
+def do(source: Source, job: Job) -> dict[str, Any]:
+    """The job's loss before training, accuracy after each epoch, and who was right in the end, as plain values."""
+    task = load(source)
+    order = torch.randperm(len(task.train[1]), generator=torch.Generator().manual_seed(job.seed))  # (N,)
+    chosen = order[: job.n_labels]  # (n,): each way learns from the same ones
+    if job.recipe is None:
+        some = [task.texts.train[i] for i in chosen]
+        return {"accuracy": [bag_of_words.accuracy(some, task.texts.validation, task.texts.test)]}
+    return _train(task, job, tuple(x[chosen] for x in task.train))
+
+
+def _train(task: Task, job: Job, examples: Batch) -> dict[str, Any]:
+    recipe, n = job.recipe, len(examples[1])
+    torch.manual_seed(job.seed)
+    model = classifier(task, job.way, recipe).to(task.where)
+    test = tuple(x.to(task.where) for x in task.test)
+    batch_at = epochs_at(examples, recipe.batch_size, job.seed)
+    steps = max(recipe.epochs * -(-n // recipe.batch_size), recipe.min_steps)
     plan = Plan(
         steps,
-        settings.learning_rates[WAYS.index(way)],
+        recipe.learning_rate,
         warmup=min(100, steps // 5),
-        weight_decay=settings.weight_decay,
-        seed=seed,
-        every=-(-steps // settings.epochs),
+        weight_decay=recipe.weight_decay,
+        seed=job.seed,
+        every=-(-steps // recipe.epochs),
     )
-    started = start_loss(model, chosen, task.where)
+    started = start_loss(model, examples, task.where)
     curve = train(
         model,
         lambda step: finetune.trimmed(batch_at(step)),
         plan,
-        evaluate=lambda m: right(m, task).double().mean().item(),
+        evaluate=lambda m: right(m, test).double().mean().item(),
         show=False,
     )
     return {
         "start_loss": started,
         "accuracy": [point.measured for point in curve],
-        "right": right(model.eval(), task),
+        "right": right(model.eval(), test).tolist(),
     }
 
 
@@ -104,11 +184,50 @@ def start_loss(model: Classifier, batch: Batch, where: torch.device, n: int = 51
 
 
 @torch.no_grad()
-def right(model: Classifier, task: Task) -> Tensor:
-    """Which test sentences the model gets right: bool (N,), on the CPU."""
-    ids, labels = (x.to(task.where) for x in task.test)
-    said = torch.cat([model(part).argmax(-1) for part in ids.split(512)])  # (N,)
-    return (said == labels).cpu()
+def right(model: Classifier, test: Batch) -> Tensor:
+    """Which examples the model gets right: bool (N,), on the CPU."""
+    said = torch.cat([model(part).argmax(-1) for part in test[0].split(512)])  # (N,)
+    return (said == test[1]).cpu()
+
+
+# ---- all runs ----
+
+
+def side_by_side(
+    source: Source, jobs: Sequence[Job], n: int, log: Path, minutes: float | None = None
+) -> dict[Job, dict[str, Any]]:
+    """What each job found, n at a time, each in a process of its own; those not done after `minutes` are missing.
+
+    A line is printed, and written to `log` in full, as each one ends: a run that is cut off leaves what it has.
+    """
+    started, done = time.monotonic(), {}
+    print(f"{len(jobs)} runs, {n} side by side", flush=True)
+    with log.open("w", encoding="utf-8") as file:
+        for job, found in _results(source, jobs, n, minutes):
+            done[job] = found
+            file.write(json.dumps({"job": str(job), "recipe": str(job.recipe)} | found) + "\n")
+            file.flush()
+            passed = time.monotonic() - started
+            print(f"{passed:6.1f} s  {len(done)}/{len(jobs)}  {job}: {found['accuracy'][-1]:.3f}", flush=True)
+    return done
+
+
+def _results(
+    source: Source, jobs: Sequence[Job], n: int, minutes: float | None
+) -> Iterator[tuple[Job, dict[str, Any]]]:
+    if n == 1:
+        yield from ((job, do(source, job)) for job in jobs)
+        return
+    # One thread each: with more, processes that share the cores wait for one another.
+    workers = ProcessPoolExecutor(n, get_context("spawn"), torch.set_num_threads, (1,))
+    waiting = {workers.submit(do, source, job): job for job in jobs}
+    try:
+        for future in as_completed(waiting, minutes and 60 * minutes):
+            yield waiting[future], future.result()
+    except TooLong:
+        print(f"{minutes:g} minutes are over.", flush=True)
+    finally:
+        workers.shutdown(cancel_futures=True)
 
 
 def interval(a: Tensor, b: Tensor, draws: int = 4_000, seed: int = 0) -> dict[str, float]:
@@ -127,35 +246,63 @@ def interval(a: Tensor, b: Tensor, draws: int = 4_000, seed: int = 0) -> dict[st
     return {"difference": a.double().mean().item() - b.double().mean().item(), "low": low, "high": high}
 
 
-def run(task: Task, texts: Parts, settings: Settings) -> dict[str, Any]:
-    """All runs of all ways, as plain values."""
-    n_train = len(task.train[1])
-    counts = [n for n in settings.n_labels if n < n_train]
-    runs = {way: [one_run(task, way, seed, n_train, settings) for seed in settings.seeds] for way in WAYS}
-    by_labels = {
-        n: {way: [one_run(task, way, seed, n, settings)["accuracy"][-1] for seed in settings.seeds] for way in WAYS}
-        for n in counts
-    }
-    by_labels[n_train] = {way: [one["accuracy"][-1] for one in runs[way]] for way in WAYS}
-    rights = {way: torch.stack([one["right"] for one in runs[way]]) for way in WAYS}  # (seeds, N) each
+def plan(settings: Settings, n_train: int) -> list[Job]:
+    """All jobs of the record, long ones first. With all labels a bag of words is the same for each seed."""
+    counts = [n_train, *sorted((n for n in settings.n_labels if n < n_train), reverse=True)]
+    trained = [Job(way, n, seed, getattr(settings, way)) for n in counts for way in WAYS for seed in settings.seeds]
+    bags = [Job(BAG, n, seed) for n in counts for seed in settings.seeds[: 1 if n == n_train else None]]
+    return trained + bags
+
+
+def summary(found: dict[Job, dict[str, Any]], settings: Settings) -> dict[str, Any]:
+    """The record of all jobs, as plain values."""
+    n_train = max(job.n_labels for job in found)
+
+    def of(way: str, n: int, key: str) -> list:
+        return [found[job][key] for job in plan(settings, n_train) if (job.way, job.n_labels) == (way, n)]
+
+    rights = {way: torch.tensor(of(way, n_train, "right")) for way in WAYS}  # (seeds, N) each
     return {
         "n_train": n_train,
-        "n_test": len(task.test[1]),
-        "start_loss": {way: [one["start_loss"] for one in runs[way]] for way in WAYS},
-        "epochs": {way: [one["accuracy"] for one in runs[way]] for way in WAYS},
-        "labels": {str(n): found | {"bag of words": _bags(texts, n, settings)} for n, found in by_labels.items()},
+        "n_test": rights["scratch"].shape[1],
+        "start_loss": {way: of(way, n_train, "start_loss") for way in WAYS},
+        "epochs": {way: of(way, n_train, "accuracy") for way in WAYS},
+        "labels": {
+            str(n): {way: [row[-1] for row in of(way, n, "accuracy")] for way in (*WAYS, BAG)}
+            for n in sorted({job.n_labels for job in found})
+        },
         "pretrained against scratch": interval(rights["pretrained"], rights["scratch"]),
         "pretrained against probe": interval(rights["pretrained"], rights["probe"]),
     }
 
 
-def _bags(texts: Parts, n: int, settings: Settings) -> list[float]:
-    """Accuracy of the bag of words on the same n examples of each seed; with all of them, once."""
-    found = []
-    for seed in settings.seeds[: 1 if n == len(texts.train) else None]:
-        order = torch.randperm(len(texts.train), generator=torch.Generator().manual_seed(seed))  # (N,)
-        found.append(bag_of_words.accuracy([texts.train[i] for i in order[:n]], texts.validation, texts.test))
-    return found
+# ---- which recipe ----
+
+
+def grid(tiny: bool, n_train: int, seeds: Sequence[int]) -> list[Job]:
+    """What is tried: learning rate × dropout × pooling × epochs, seed after seed; a probe has no use for most."""
+    small = {"batch_size": 16, "min_steps": 3} if tiny else {}
+    rates = {"pretrained": (1e-4, 3e-4, 1e-3), "scratch": (1e-4, 3e-4, 1e-3), "probe": (1e-3, 3e-3, 1e-2)}
+    choices = product(seeds, (2, 1) if tiny else (8, 3), rates, ("last", "mean"), (0.1, 0.3))
+    return [
+        Job(way, n_train, seed, Recipe(rate, dropout, epochs, pooling, **small))
+        for seed, epochs, way, pooling, dropout in choices
+        for rate in rates[way]
+        if way != "probe" or (dropout == 0.1 and epochs > 2 - tiny)
+    ]
+
+
+def table(found: dict[Job, dict[str, Any]]) -> str:
+    """Mean accuracy of the seeds that are done, by recipe: the best of each way first."""
+    rows: dict[tuple[str, Recipe], list[float]] = {}
+    for job, result in found.items():
+        rows.setdefault((job.way, job.recipe), []).append(result["accuracy"][-1])
+    ranked = sorted(rows.items(), key=lambda row: (row[0][0], -sum(row[1]) / len(row[1])))
+    return "\n".join(
+        f"{way:11} rate {r.learning_rate:.0e}  dropout {r.dropout}  {r.epochs} epochs  {r.pooling:4}  "
+        f"{sum(all_seeds) / len(all_seeds):.4f} of {len(all_seeds)}"
+        for (way, r), all_seeds in ranked
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -167,24 +314,31 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--from", dest="csv", help="the reviews' CSV, instead of the package's")
     parser.add_argument("--device", help="cpu or cuda; the best there is by default")
     parser.add_argument("--validation", action="store_true", help="measure on the validation part: to choose settings")
+    parser.add_argument("--tune", action="store_true", help="print what each recipe reaches on the validation part")
+    parser.add_argument("--minutes", type=float, default=4, help="how long --tune may go on")
     parser.add_argument("--seeds", type=int, help="how many")
+    parser.add_argument("--jobs", type=int, help="runs side by side, each in a process; 12 at most by default")
     asked = parser.parse_args(arguments)
     settings = TINY if asked.tiny else Settings()
     settings = replace(settings, seeds=tuple(range(asked.seeds))) if asked.seeds else settings
-    where, watch = device.pick(asked.device), Watch(settings)
+    n = asked.jobs or (1 if asked.tiny else min(12, os.cpu_count() or 1))
+    watch = Watch(settings)
+    asked.out.mkdir(parents=True, exist_ok=True)
+    log = asked.out / "sentiment.partial.jsonl"
     try:
-        csv = toy_reviews() if asked.tiny else asked.csv
-        texts = sentences(csv)
-        texts = replace(texts, test=texts.validation) if asked.validation else texts
-        state, tokenizer, record = checkpoints.load(asked.checkpoint.name, asked.checkpoint.parent)
-        shape = tuple(record["settings"][x] for x in ("vocab_size", "d_model", "n_heads", "d_ff", "n_layers"))
-        parts = (finetune.examples(tokenizer, some, settings.max_len) for some in (texts.train, texts.test))
-        task = Task(*parts, state, shape, where)
-        found = run(task, texts, settings)
+        csv = str(toy_reviews()) if asked.tiny else asked.csv
+        source = Source(csv, asked.checkpoint, asked.device, asked.validation or asked.tune)
+        task = load(source)
+        n_train = len(task.train[1])
+        if asked.tune:
+            seeds = range(asked.seeds or 2)
+            print(table(side_by_side(source, grid(asked.tiny, n_train, seeds), n, log, asked.minutes)))
+            return
+        found = summary(side_by_side(source, plan(settings, n_train), n, log), settings)
     except (FileNotFoundError, ValueError) as error:
         raise SystemExit(str(error)) from None
-    asked.out.mkdir(parents=True, exist_ok=True)
-    checkpoints.write(watch.record(where) | {"data": reviews.checksum(csv)} | found, asked.out / "sentiment.json")
+    checkpoints.write(watch.record(task.where) | {"data": reviews.checksum(csv)} | found, asked.out / "sentiment.json")
+    log.unlink()
     last = {way: sum(row[-1] for row in found["epochs"][way]) / len(settings.seeds) for way in WAYS}
     gap = found["pretrained against scratch"]
     print(", ".join(f"{way} {mean:.3f}" for way, mean in last.items()))

@@ -148,24 +148,33 @@ def _generator(seed: int, documents: Documents) -> torch.Generator:
 # ---- the loss, and what is measured ----
 
 
-def predicted(model: Bert, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
-    """Logits (M, V) of the masked tokens, their labels (M,), and logits (B, 2) of the next sentence.
+def predicted(model: Bert, hidden: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+    """Hidden states (B, T, D) and labels (B, T) → logits (M, V) of the masked tokens and their labels (M,).
 
     The head, the largest product by far, is spared where nothing is predicted. M is a bound that six standard
     deviations keep, filled with ignored labels: to count would make the host wait for the GPU.
     """
-    ids, segment_ids, attention_mask, _, labels = batch
-    x = model.hidden(ids, segment_ids, attention_mask)  # (B, T, D)
     n = labels.numel()
     most = min(n, int(CHOSEN * n + 6 * math.sqrt(CHOSEN * (1 - CHOSEN) * n)) + 1)
     first = (labels.flatten() == IGNORED).byte().argsort(stable=True)[:most]  # (M,)
-    hidden = model.transform_norm(F.gelu(model.transform(x.flatten(0, 1)[first])))  # (M, D)
-    return model.token_head(hidden), labels.flatten()[first], model.next_head(model.pooler(x[:, 0]).tanh())
+    return token_logits(model, hidden.flatten(0, 1)[first]), labels.flatten()[first]
+
+
+def token_logits(model: Bert, hidden: Tensor) -> Tensor:
+    """The head for tokens: (…, D) → (…, V)."""
+    return model.token_head(model.transform_norm(F.gelu(model.transform(hidden))))
+
+
+def both_heads(model: Bert, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
+    """As `predicted`, and the logits (B, 2) of the next sentence."""
+    ids, segment_ids, attention_mask, _, labels = batch
+    x = model.hidden(ids, segment_ids, attention_mask)  # (B, T, D)
+    return *predicted(model, x, labels), model.next_head(model.pooler(x[:, 0]).tanh())
 
 
 def summed_loss(model: Bert, batch: Batch) -> Tensor:
     """Nats summed over the masked tokens, and as often the mean nats of the next sentence: `train_step` divides."""
-    tokens, labels, follows = predicted(model, batch)
+    tokens, labels, follows = both_heads(model, batch)
     n_predictions = (labels != IGNORED).sum().clamp(min=1)  # ()
     next_loss = F.cross_entropy(follows.float(), batch[3])  # ()
     return F.cross_entropy(tokens.float(), labels, ignore_index=IGNORED, reduction="sum") + next_loss * n_predictions
@@ -186,7 +195,7 @@ def accuracies(model: Bert, batches: Iterable[Batch]) -> dict[str, float]:
     right = next_right = nats = 0.0
     n = n_pairs = 0
     for batch in batches:
-        tokens, labels, follows = predicted(model, batch)
+        tokens, labels, follows = both_heads(model, batch)
         real = labels != IGNORED
         right += int((tokens.argmax(-1) == labels)[real].sum())
         nats += float(F.cross_entropy(tokens.float(), labels, ignore_index=IGNORED, reduction="sum"))

@@ -48,7 +48,10 @@ def test_fine_tuning_keeps_each_seed_and_each_epoch(folder):
         assert len(rows) == 2 and all(len(row) == 2 and 0 <= min(row) <= max(row) <= 1 for row in rows)
         assert all(abs(loss - math.log(2)) < 0.3 for loss in record["start_loss"][way])
     assert list(record["labels"]) == ["20", str(record["n_train"])]
+    rights = {way: fine_tune.who_was_right(record, way) for way in record["epochs"]}
+    assert all(rights[way].double().mean(1).tolist() == [row[-1] for row in record["epochs"][way]] for way in rights)
     gap = record["pretrained against scratch"]
+    assert gap == fine_tune.interval(rights["pretrained"], rights["scratch"])
     assert gap["low"] <= gap["difference"] <= gap["high"]
 
 

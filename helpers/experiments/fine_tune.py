@@ -271,9 +271,15 @@ def summary(found: dict[Job, dict[str, Any]], settings: Settings) -> dict[str, A
             str(n): {way: [row[-1] for row in of(way, n, "accuracy")] for way in (*WAYS, BAG)}
             for n in sorted({job.n_labels for job in found})
         },
+        "right": {way: ["".join(str(int(x)) for x in row) for row in rights[way]] for way in WAYS},
         "pretrained against scratch": interval(rights["pretrained"], rights["scratch"]),
         "pretrained against probe": interval(rights["pretrained"], rights["probe"]),
     }
+
+
+def who_was_right(record: dict[str, Any], way: str) -> Tensor:
+    """From sentiment.json: bool (seeds, N), whether each seed's model of one way got each test sentence right."""
+    return torch.tensor([[x == "1" for x in row] for row in record["right"][way]])  # (seeds, N)
 
 
 # ---- which recipe ----

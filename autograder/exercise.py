@@ -58,7 +58,8 @@ class Exercise:
     `cases(rng)` returns tuples of inputs or `Case`s. `unique=False` means that the properties alone decide and the
     reference is one right answer among others; `measure(answer, *inputs)` turns an answer into what is compared.
     `shortcuts` are last names that are no answer here (`MultiheadAttention`); `dtypes` are tried on the last case.
-    `proof`, a chain of `proofs`, decides by itself, and so do the `questions` of `choices`: see there.
+    `proof`, a chain of `proofs`, decides by itself, and so do the `questions` of `choices` and the `weights` of a
+    training exercise (`weights.Weights`): see there.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Exercise:
     measure: Callable | None = None
     proof: Any = None
     questions: Any = field(default=None, hash=False)
+    weights: Any = field(default=None, hash=False)
     gradient: bool = True
     fake: bool = True
     may_use_global_random: bool = False
@@ -211,7 +213,8 @@ def _fit(page: Exercise) -> None:
         "has more than three hints": len(page.hints) > 3,
         "is code and names fewer than three mistakes": page.kind == "code" and len(page.mistakes) < 3,
         "has choices and no questions, or the other way round": (page.kind == "choice") != bool(page.questions),
-        "has neither cases nor a rubric": page.cases is None and not page.rubric,
+        "asks for weights and is not for training, or the other way round": (page.kind == "training") != bool(page.weights),
+        "has neither cases nor a rubric nor weights": not (page.cases or page.rubric or page.weights),
         "can be judged by nothing": page.cases is not None and not (page.reference if page.unique else page.properties),
     }
     for fault, found in faults.items():
@@ -233,14 +236,19 @@ def all_exercises() -> dict[str, Exercise]:
     return {e.name: e for e in sorted(_registry.values(), key=lambda e: TOPICS.index(e.topic))}
 
 
+def exists(name: str) -> bool:
+    """Whether there is an exercise of that name."""
+    _load()
+    return name in _registry
+
+
 def find(name: str) -> Exercise:
     """The exercise of that name. Raises KeyError with a sentence that names near ones."""
-    known = all_exercises()
-    if name in known:
-        return known[name]
+    if exists(name):
+        return _registry[name]
     import difflib
 
-    near = difflib.get_close_matches(str(name), known, n=3, cutoff=0.4)
+    near = difflib.get_close_matches(str(name), all_exercises(), n=3, cutoff=0.4)
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
     raise KeyError(f"There is no exercise named {name!r}.{hint}")
 

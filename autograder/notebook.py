@@ -11,7 +11,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from autograder import book, card
+from autograder import book, card, trained
 from autograder.ask import Answer, ask, warm_up
 from autograder.exercise import Exercise, all_exercises, cases, find, seed
 from autograder.judge import Verdict, judge, not_attempted, not_your_own, refuse
@@ -51,6 +51,8 @@ def check(name: str, answer: Any = None) -> Result | None:
 
 def check_quietly(exercise: Exercise, answer: Any, sources: list[str] | None = None) -> Verdict:
     """The verdict on an object in this process. `sources` are the cells so far, by default IPython's."""
+    if exercise.weights:
+        return _weigh(exercise, answer)
     if exercise.cases is None:
         return refuse(exercise, "not attempted", "Written answers are read by a person: your text is kept.")
     if answer is None:
@@ -65,6 +67,18 @@ def check_quietly(exercise: Exercise, answer: Any, sources: list[str] | None = N
         if answers[-1].status in ("not attempted", "book"):
             break
     return judge(exercise, asked, answers)
+
+
+def _weigh(exercise: Exercise, answer: Any) -> Verdict:
+    """The verdict on the weights in a file; `answer` is its name."""
+    if not isinstance(answer, str | os.PathLike):
+        asked = exercise.weights
+        words = f"Give the name of the file, `{asked.file}`: {asked.how} writes it beside the notebook."
+        return refuse(exercise, "not attempted", words)
+    try:
+        return trained.judge_file(exercise, Path(answer), seed(exercise))
+    except (FileNotFoundError, ValueError) as missing:  # of the text that it is measured on
+        return refuse(exercise, "error", str(missing))
 
 
 def lean(exercise: Exercise, answer: Any, sources: list[str]) -> str | None:

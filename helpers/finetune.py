@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
-from helpers.models import pool
+from helpers.models import Classifier, pool
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-__all__ = ["evaluate", "examples", "freeze", "load_body", "pool", "swap_head"]
+__all__ = ["as_it_reads", "evaluate", "examples", "freeze", "load_body", "pool", "swap_head", "trimmed"]
 
 
 def swap_head(model: nn.Module, n_classes: int) -> nn.Module:
@@ -104,3 +104,16 @@ def trimmed(batch: tuple[Tensor, Tensor], pad_id: int = 0) -> tuple[Tensor, Tens
     """The same batch of ids (B, T) and labels (B,) without the columns that hold pads alone."""
     ids, labels = batch
     return ids[:, : max(int((ids != pad_id).sum(1).max()), 1)], labels
+
+
+@torch.no_grad()
+def as_it_reads(model: Classifier, tokenizer: Tokenizer, text: str) -> tuple[list[str], Tensor]:
+    """A text's tokens, and the probability of each class (T, n_classes) had it ended there.
+
+    One pass is enough: the body is causal, so at each token it has read what came so far and no more.
+    """
+    ids = tokenizer.encode(text).ids
+    if not ids:
+        return [], torch.empty(0, model.head.out_features)
+    hidden = model.eval().hidden(torch.tensor([ids], device=model.head.weight.device))  # (1, T, D)
+    return [tokenizer.decode([i]) for i in ids], model.head(hidden)[0].softmax(-1).cpu()  # (T, n_classes)

@@ -128,11 +128,13 @@ def train(
     checkpoint: Path | None = None,
     title: str = "training",
     show: bool = True,
+    stop: Callable[[Point], bool] | None = None,
 ) -> list[Point]:
     """Train `model` in place on `batch_at(0)`, `batch_at(1)` …; returns the curve, a point each `plan.every` steps.
 
-    `evaluate(model)`, asked in evaluation mode at each point, gives a number that is noted beside the loss. With a
-    `checkpoint` file the run is taken up where that file stops, to the same losses as if it had never stopped.
+    `evaluate(model)`, asked in evaluation mode at each point, gives a number that is noted beside the loss; where
+    `stop(point)` says True the training ends. With a `checkpoint` file the run is taken up where that file stops, to
+    the same losses as if it had never stopped.
     Shows a live curve in a notebook and a progress bar in a terminal. ValueError if the checkpoint is of another plan.
     """
     device = next(model.parameters()).device
@@ -153,6 +155,8 @@ def train(
                 curve.append(Point(step + 1, since.item() / n_steps, _measured(model, evaluate)))
                 since.zero_()
                 watch(step + 1, curve)
+                if stop and stop(curve[-1]):
+                    break
             if checkpoint and plan.save_every and (step + 1) % plan.save_every == 0:
                 _save(checkpoint, model, optimizer, plan, step + 1, curve, since)
     model.train(before)

@@ -570,7 +570,7 @@ for context, stride, batch_size in ((256, 256, 32), (256, 256, 5), (256, 128, 32
 # How windows are batched is nobody's business, and it changes nothing. How much the model may read is another matter:
 
 # %% tags=["explore"]
-figures.by_position(large, corpus.test[:8000], 256)
+figures.by_position(large, corpus.test[:20_000], 256)
 
 # %% [markdown]
 # At the start of each window the model is blind, and short windows start often. So a perplexity is told with its

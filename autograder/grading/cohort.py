@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from autograder import algebra, ask, book, card, choices, compare, judge, lemmas, proofs
+from autograder import algebra, ask, book, card, choices, compare, judge, lemmas, proofs, trained, weights
 from autograder.exercise import Exercise, find, seed
 from autograder.grading import controller, sandbox, submission
 from autograder.grading.controller import Ask, Limits, Run, Zygote, play
@@ -93,7 +93,8 @@ def grade_one(
         if handed.problem or instructor is None:
             raise Unreadable(handed.problem or f"{handed.notebook} is not a notebook of this course.")
         data = load(handed)
-        key = _key(data, instructor, secret, device)
+        files = {one.notebook: one for one in handed.weights}
+        key = _key(data, [take(one) for one in handed.weights], instructor, secret, device)
         kept = {m.exercise: m for m in before.marks} if before and before.key == key else {}
         kept = {n: m for n, m in kept.items() if n not in again and m.fingerprint == fingerprint(find(n))}
         placed, repairs = submission.rebuild(instructor, submission.read(data))

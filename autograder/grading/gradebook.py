@@ -9,6 +9,7 @@ import contextlib
 import json
 import sqlite3
 import warnings
+from collections.abc import Iterator
 from copy import deepcopy
 from pathlib import Path
 
@@ -92,10 +93,10 @@ class Course:
         self._place("submitted", student, name).write_bytes(data)
         rebuilt = self._place("autograded", student, name)
         rebuilt.write_text(json.dumps(notebook(graded, instructor), indent=1), "utf-8")
-        self.book.update_or_create_student(student)
-        self.book.update_or_create_submission(name, student)
-        _score(self.book.find_submission_notebook(name, name, student), graded, instructor, before)
-        self.book.db.commit()
+        with self._one_commit():
+            self.book.update_or_create_student(student)
+            self.book.update_or_create_submission(name, student)
+            _score(self.book.find_submission_notebook(name, name, student), graded, instructor, before)
         return rebuilt
 
     def by_hand(self, graded: Graded) -> list[ByHand]:
@@ -105,6 +106,20 @@ class Course:
         written = {cell.grade_id: cell.exercise for cell in graded.cells if cell.role == "written" and cell.exercise}
         grades = {grade.cell.name: grade for grade in kept.grades}
         return [_given(exercise, grades[mark], comments.get(mark)) for mark, exercise in written.items()]
+
+    @contextlib.contextmanager
+    def _one_commit(self) -> Iterator[None]:
+        """All or nothing, and one wait for the disk: nbgrader's API alone commits at each of its steps."""
+        db = self.book.db
+        db.commit = db.flush
+        try:
+            yield
+        except BaseException:
+            db.rollback()
+            raise
+        finally:
+            del db.commit
+        db.commit()
 
     def _place(self, step: str, student: str, name: str) -> Path:
         folder = self.folder / step / student / name

@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from autograder.exercise import Exercise, all_exercises
+from autograder.exercise import Exercise, exists, find
 
 MAX_FILE = 100 * 2**20
 MAX_OPENED = 3_000_000  # brackets in a file: what bounds the memory that reading it takes
@@ -161,8 +161,8 @@ def mark_of(cell: dict) -> str:
 def role_of(cell: dict) -> tuple[str, str]:
     """What a cell of the instructor's copy is for, and its exercise."""
     mark = cell["metadata"].get("nbgrader", {})
-    names = {name.replace(".", "-"): name for name in all_exercises()}
-    name = names.get(mark_of(cell).removesuffix("-check"), "")
+    name = mark_of(cell).removesuffix("-check").replace("-", ".")
+    name = name if exists(name) else ""
     if mark.get("solution"):
         return ("written" if mark.get("grade") else "answer"), name
     return ("check", name) if mark.get("grade") else ("given", "")
@@ -225,8 +225,7 @@ def rebuild(instructor: Template, cells: list[Cell]) -> tuple[list[Placed], list
 
 def exercises_of(placed: list[Placed]) -> list[Exercise]:
     """The exercises that are asked in a rebuilt notebook, in order."""
-    known = all_exercises()
-    return [known[p.exercise] for p in placed if p.role == "check"]
+    return [find(p.exercise) for p in placed if p.role == "check"]
 
 
 class _Rebuilding:

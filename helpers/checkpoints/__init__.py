@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 from torch import Tensor, nn
@@ -32,28 +32,40 @@ def load(name: str, folder: str | Path = HERE) -> tuple[dict[str, Tensor], Token
         raise FileNotFoundError(f"There is no checkpoint named {name!r} in {folder}: {have}.")
     try:
         state = {key: tensor.float() for key, tensor in load_file(weights).items()}
+        with safe_open(weights, "pt") as file:
+            again = json.loads((file.metadata() or {}).get("shared", "{}"))
+        state |= {key: state[first] for key, first in again.items()}
         record = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
-    except (SafetensorError, OSError, ValueError) as error:
+    except (SafetensorError, OSError, ValueError, KeyError) as error:
         raise ValueError(f"The checkpoint {weights} cannot be read ({type(error).__name__}): restore it.") from None
     return state, tokenizers.load(folder / f"{name}.tokenizer.json"), record
 
 
 def save(name: str, model: nn.Module, tokenizer: Tokenizer, record: dict[str, Any], folder: str | Path = HERE) -> None:
     """Write the three files. ValueError if the weights would take more than MAX_BYTES in half precision."""
-    state = {key: x.detach().to("cpu", torch.float16).contiguous() for key, x in model.state_dict().items()}
+    shared, state = _shared(model), model.state_dict()
+    state = {key: state[key].to("cpu", torch.float16).contiguous() for key in dict.fromkeys(shared.values())}
+    again = {key: first for key, first in shared.items() if key != first}
     check_size(model)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    save_file(state, folder / f"{name}.safetensors")
+    save_file(state, folder / f"{name}.safetensors", {"shared": json.dumps(again)} if again else None)
     tokenizers.save(tokenizer, folder / f"{name}.tokenizer.json")
     write(record, folder / f"{name}.json")
 
 
 def check_size(model: nn.Module) -> None:
     """ValueError if the weights would take more than MAX_BYTES in half precision."""
-    size = 2 * sum(x.numel() for x in model.state_dict().values())
+    state = model.state_dict()
+    size = 2 * sum(state[key].numel() for key in set(_shared(model).values()))
     if size > MAX_BYTES:
         raise ValueError(f"The weights take {size:,} bytes in half precision, {MAX_BYTES:,} is the limit: shrink it.")
+
+
+def _shared(model: nn.Module) -> dict[str, str]:
+    """Each name of a tensor → the first name that the same tensor goes by (a head tied to an embedding has two)."""
+    first: dict[int, str] = {}
+    return {key: first.setdefault(id(x), key) for key, x in model.state_dict(keep_vars=True).items()}
 
 
 def write(record: dict[str, Any], path: str | Path) -> None:

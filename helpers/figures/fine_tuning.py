@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import Tensor
 
 from helpers.figures import BLUE, GREY, ORANGE, PINK, SKY, show, style
 from helpers.figures.masks import _panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from helpers.training import Point
 
 Record = dict[str, Any]
 LOOKS = {  # name in the record: (name in the figure, colour, marker)
@@ -121,3 +124,41 @@ def _points(gap: dict[str, float]) -> str:
     """A difference with its interval, in points of accuracy."""
     d, low, high = (100 * gap[name] for name in ("difference", "low", "high"))
     return f"{d:.1f} points (95 %: {low:.1f} to {high:.1f})"
+
+
+def live(curves: dict[str, list[Point]], coin: float = 0.5) -> None:
+    """Accuracy while training, both ways; `curves` by name in the record, as `training.train` gives them."""
+    ends = {way: curve[-1].measured for way, curve in curves.items()}
+    lead = 100 * (ends["pretrained"] - ends["scratch"])
+    title = (
+        f"Same steps, same sentences: {abs(lead):.0f} points {'ahead' if lead > 0 else 'behind'} with the checkpoint"
+    )
+    with style():
+        figure, (ax,) = _panels(1, 7.2, 3.2, title)
+        for way, curve in curves.items():
+            name, colour, marker = LOOKS[way]
+            rows = [(point.step, point.measured) for point in curve]
+            ax.plot(*zip(*rows, strict=True), color=colour, marker=marker, label=name)
+        ax.axhline(coin, color=GREY, linewidth=1, linestyle=":")
+        ax.annotate("a coin", (0, coin), (0, -12), textcoords="offset points", color=GREY, fontsize=9)
+        ax.set(xlabel="step", ylabel="accuracy on sentences\nthat it was not trained on", xlim=(0, None))
+        ax.set_ylim(bottom=min(ax.get_ylim()[0], coin - 0.04))
+        ax.legend(loc="upper left")
+    said = ", ".join(f"{LOOKS[way][0]} {end:.2f}" for way, end in ends.items())
+    show(figure, f"Two curves of accuracy against steps of training. At the end: {said}.")
+
+
+def reading(read: dict[str, tuple[list[str], Tensor]]) -> None:
+    """How sure of praise a classifier is after each token; `read` is text → `finetune.as_it_reads`."""
+    with style():
+        figure, axes = _panels(len(read), 4.4, 3.3, "Its mind changes while it reads")
+        for ax, (tokens, classes) in zip(axes, read.values(), strict=True):
+            sure = classes[:, 1].tolist()
+            colours = [BLUE if p >= 0.5 else ORANGE for p in sure]
+            ax.bar(range(len(sure)), [p - 0.5 for p in sure], bottom=0.5, color=colours)
+            ax.axhline(0.5, color=GREY, linewidth=1)
+            words = [token.strip() or "·" for token in tokens]
+            ax.set_xticks(range(len(words)), words, rotation=60, ha="right", rotation_mode="anchor")
+            ax.set(ylim=(0, 1), ylabel="probability of praise" if ax is axes[0] else "")
+    said = "; ".join(f"“{text}” ends at {classes[-1, 1]:.2f}" for text, (_, classes) in read.items())
+    show(figure, f"For each text a bar at each token, up for praise and down for blame. {said}.")

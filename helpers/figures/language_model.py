@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from helpers import finetune, training
 from helpers.figures import BLUE, COLOURS, GREY, ORANGE, SKY, show, style
-from helpers.figures.masks import _panels, grid
+from helpers.figures.masks import _numbers, _panels, grid
 from helpers.text import bpe
 
 if TYPE_CHECKING:
@@ -55,9 +55,9 @@ def _strip(ax: Axes, pieces: Sequence[str], y: float) -> None:
     for i, piece in enumerate(pieces):
         width = len(piece.encode())
         colour = BLUE if i % 2 else SKY
-        ax.add_patch(Rectangle((left + 0.06, y - 0.34), width - 0.12, 0.68, color=colour, alpha=0.3, linewidth=0))
+        ax.add_patch(Rectangle((left + 0.06, y - 0.34), width - 0.12, 0.68, color=colour, alpha=0.22, linewidth=0))
         for k, letter in enumerate(piece):
-            ax.text(left + k + 0.5, y, "␣" if letter == " " else letter, ha="center", va="center", fontsize=8)
+            ax.text(left + k + 0.5, y, "␣" if letter == " " else letter, ha="center", va="center", fontsize=9)
         left += width
 
 
@@ -90,7 +90,7 @@ def windows(pieces: Sequence[str], batch_size: int, context: int) -> None:
 def _cell(ax: Axes, x: float, y: float, word: str, colour: str) -> None:
     from matplotlib.patches import Rectangle
 
-    ax.add_patch(Rectangle((x - 0.47, y - 0.43), 0.94, 0.86, color=colour, alpha=0.25, linewidth=0))
+    ax.add_patch(Rectangle((x - 0.47, y - 0.43), 0.94, 0.86, color=colour, alpha=0.2, linewidth=0))
     ax.text(x, y, word.replace(" ", "␣"), ha="center", va="center", fontsize=8.5)
 
 
@@ -112,8 +112,7 @@ def perturbed(model: nn.Module, ids: Tensor) -> None:
     with style():
         title = "Some outputs move before their input is read" if early else "What comes later moves nothing before it"
         figure, (ax,) = _panels(1, 4.8, 4.2, title)
-        text = [["0" if x == 0 else f"{x:.1f}".removeprefix("0") for x in row] for row in shares.tolist()]
-        grid(ax, shares, "", text)
+        grid(ax, shares, "", _numbers(shares))
         ax.set(xlabel="token that was exchanged", ylabel="output, as a share of its largest move")
         show(
             figure,
@@ -195,19 +194,21 @@ def by_position(model: nn.Module, ids: Tensor, context: int) -> None:
     nats = torch.cat(
         [F.cross_entropy(model(x).transpose(1, 2), y, reduction="none") for x, y in _parts(inputs, targets)]
     )  # (B, T)
-    edges = [2**k for k in range(int(math.log2(context)) + 1)]  # 1, 2, 4 …: tokens read
-    means = [float(nats[:, low - 1 : 2 * low - 1].mean()) for low in edges[:-1]]
-    centres = [1.5 * low - 0.5 for low in edges[:-1]]
+    steps = [2**k for k in range(int(math.log2(context)))]  # 1, 2, 4 …: tokens read, up to twice as many
+    groups = [nats[:, low - 1 : 2 * low - 1].flatten() for low in steps]
+    means = torch.stack([group.mean() for group in groups])
+    errors = torch.stack([group.std() / len(group) ** 0.5 for group in groups])
     with style():
-        figure, (ax,) = _panels(1, 7, 3.2, "The more a model has read, the less the next token surprises it")
-        ax.plot(centres, means, color=BLUE, marker="o")
+        figure, (ax,) = _panels(1, 7, 3.2, "A model is surprised most where it has read least")
+        ax.errorbar(steps, means, 2 * errors, color=BLUE, marker="o", capsize=3)
         ax.set(xscale="log", xlabel="tokens of the window read so far", ylabel="loss (nats per token)")
-        ax.set_xticks(edges[:-1], [str(e) for e in edges[:-1]])
+        ax.set_xticks(steps, [f"{low}" if low == 1 else f"{low}–{2 * low - 1}" for low in steps])
         ax.minorticks_off()
         show(
             figure,
-            f"Mean loss by position in windows of {context} tokens: {means[0]:.2f} nats for the first predictions, "
-            f"{means[-1]:.2f} in the second half of the window.",
+            f"Mean loss by position in windows of {context} tokens, with two standard errors: {means[0]:.2f} nats "
+            f"after one token, {means[2]:.2f} after {steps[2]} to {2 * steps[2] - 1}, {means[-1]:.2f} in the second "
+            "half of the window.",
         )
 
 

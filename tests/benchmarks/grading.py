@@ -15,6 +15,7 @@ import json
 import os
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import time
 from pathlib import Path
@@ -97,8 +98,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--notebook", default="02_masks")
     options = parser.parse_args()
-    for folder in ("helpers", "autograder"):
-        compileall.compile_dir(ROOT / folder, quiet=2)
+    for folder in (ROOT / "helpers", ROOT / "autograder", sysconfig.get_path("purelib")):
+        compileall.compile_dir(folder, quiet=2, workers=0)
     released, solved = (bare(ROOT / folder / f"{options.notebook}.ipynb") for folder in ("notebooks", "solutions"))
     handed = submissions(solved, options.submissions)
     for _ in range(options.rounds):

@@ -54,13 +54,13 @@ def translate(
     size = 1 if width > 1 else batch_size
     for some in (order[i : i + size] for i in range(0, len(order), size)):
         source = source_ids(tokenizer, [texts[i] for i in some]).to(device)  # (B, S)
-        max_len = 2 * source.shape[1] + 8
+        limits = [2 * n + 8 for n in (source != PAD).sum(1).tolist()]  # of each its own: batch mates change nothing
         if width > 1:
-            rows, _ = beam(asked, source, BOS, EOS, max_len, width, alpha)  # (1, T)
+            rows, _ = beam(asked, source, BOS, EOS, max(limits), width, alpha)  # (1, T)
         else:
-            rows = greedy(asked, source, BOS, EOS, max_len)  # (B, T)
-        for i, ids in zip(some, rows.tolist(), strict=True):
-            found[i] = text(tokenizer, ids)
+            rows = greedy(asked, source, BOS, EOS, max(limits))  # (B, T)
+        for i, ids, limit in zip(some, rows.tolist(), limits, strict=True):
+            found[i] = text(tokenizer, ids[:limit])
     return found
 
 

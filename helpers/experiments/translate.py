@@ -210,6 +210,18 @@ def measure(
     }
 
 
+def _others(given: Sequence[str]) -> dict[str, Any]:
+    """What NAME=VALUE set. ValueError with a sentence."""
+    found, known = {}, asdict(Settings())
+    for one in given:
+        name, _, value = one.partition("=")
+        try:
+            found[name] = type(known[name])(json.loads(value))
+        except (KeyError, ValueError, TypeError):
+            raise ValueError(f"--set {one} sets nothing: NAME=VALUE, NAME one of {', '.join(known)}.") from None
+    return found
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m helpers.experiments.translate", description=__doc__)
@@ -226,8 +238,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     settings = TINY if asked.tiny else GRAMMAR if asked.corpus == "grammar" else Settings()
     where = device.pick(asked.device)
     try:
-        others = {name: json.loads(value) for name, value in (one.split("=") for one in asked.set)}
-        settings = replace(settings, **others, **({} if asked.seed is None else {"seed": asked.seed}))
+        settings = replace(settings, **_others(asked.set))
+        settings = settings if asked.seed is None else replace(settings, seed=asked.seed)
         watch = Watch(settings)
         if asked.tiny:
             parts, data = toy_corpus(), "a hundred sentences of our own"
@@ -236,7 +248,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         else:
             parts, data = tatoeba.corpus(asked.zip), tatoeba.checksum(asked.zip)
         model, tokenizer, found = run(settings, parts, where, asked.minutes)
-    except (FileNotFoundError, ValueError, TypeError) as error:
+    except (FileNotFoundError, ValueError) as error:
         raise SystemExit(str(error)) from None
     watch.settings = replace(settings, vocab_size=tokenizer.get_vocab_size())
     record = watch.record(where) | {"data": data} | found

@@ -213,7 +213,7 @@ def _fit(page: Exercise) -> None:
         "has more than three hints": len(page.hints) > 3,
         "is code and names fewer than three mistakes": page.kind == "code" and len(page.mistakes) < 3,
         "has choices and no questions, or the other way round": (page.kind == "choice") != bool(page.questions),
-        "asks for weights and is not for training, or the other way round": (page.kind == "training") != bool(page.weights),
+        "has weights and is no training, or the other way round": (page.kind == "training") != bool(page.weights),
         "has neither cases nor a rubric nor weights": not (page.cases or page.rubric or page.weights),
         "can be judged by nothing": page.cases is not None and not (page.reference if page.unique else page.properties),
     }

@@ -169,6 +169,20 @@ def test_the_default_model_is_small_enough_to_keep():
         checkpoints.check_size(Bert(*masked.Settings().shape))
 
 
+# ---- what the choices say of BERT ----
+
+
+def test_only_positions_tell_two_masks_apart():
+    torch.manual_seed(0)
+    model = Bert(30, 12, 3, 16, 2, 16).eval()
+    ids = torch.tensor([[CLS, 8, MASK, 9, MASK, 10, SEP]])
+    apart = model(ids)[0][0, [2, 4]]
+    with torch.no_grad():
+        model.embeddings.position.weight.zero_()
+    same = model(ids)[0][0, [2, 4]]
+    assert not torch.allclose(*apart, atol=1e-4) and torch.allclose(*same, atol=1e-6)
+
+
 # ---- filling a mask ----
 
 

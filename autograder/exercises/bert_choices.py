@@ -291,8 +291,8 @@ class Why:
    unsupervised". Wrong: that text without labels is of no use.
 3. Summarising and translation: an encoder and a decoder, since a new text of unknown length is written while the source
    is read. Sentiment and search: an encoder, for something is said of a text that is there (a class; a vector or
-   score that queries and pages are compared by). A decoder alone, given the source as a prefix, can do all four: right, too,
-   if it is argued. Half a point for three of four.
+   score that queries and pages are compared by). A decoder alone, given the source as a prefix, can do all four:
+   right, too, if it is argued. Half a point for three of four.
 4. BERT: hidden tokens from both sides, and whether text B follows text A in a document (in this order; not "by logic",
    and not A after B). GPT: the next token from those before. BERT sees both sides and so suits tasks of understanding;
    GPT writes as it was trained, and has an answer to learn from at every token, BERT at 15 % of them.

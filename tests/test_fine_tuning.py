@@ -12,6 +12,7 @@ from helpers.experiments import bag_of_words, fine_tune, pretrain, toy_reviews
 from helpers.figures import fine_tuning as figures
 from helpers.models import Classifier, LanguageModel
 from helpers.text import made_up, tokenizer
+from helpers.widgets.fine_tuning import sentiment_reader
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +43,7 @@ def test_what_is_measured_is_what_is_kept(folder):
 
 
 def test_fine_tuning_keeps_each_seed_and_each_epoch(folder):
-    record = json.loads((folder / "sentiment.json").read_text())
+    record = fine_tune.recorded(folder)
     assert set(record["epochs"]) == {"pretrained", "probe", "scratch"}
     for way, rows in record["epochs"].items():
         assert len(rows) == 2 and all(len(row) == 2 and 0 <= min(row) <= max(row) <= 1 for row in rows)
@@ -71,6 +72,32 @@ def test_figures_say_what_the_records_say(folder, monkeypatch):
 def test_a_missing_checkpoint_is_one_sentence(tmp_path):
     with pytest.raises(SystemExit, match=r"There is no checkpoint named 'none' in .*there is none yet"):
         fine_tune.main(["--tiny", "--device", "cpu", "--checkpoint", str(tmp_path / "none"), "--out", str(tmp_path)])
+
+
+def test_a_missing_record_is_one_sentence(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"There is no .*sentiment\.json: restore it, or make it"):
+        fine_tune.recorded(tmp_path)
+
+
+def test_each_recipe_that_is_tried_has_a_row(folder, capsys):
+    given = ["--tiny", "--tune", "--seeds", "1", "--device", "cpu", "--checkpoint", str(folder / "reviews")]
+    fine_tune.main([*given, "--out", str(folder)])
+    rows = [line for line in capsys.readouterr().out.splitlines() if line.endswith(" of 1")]
+    assert len(rows) == len(set(rows)) > 20
+    best = {row.split()[0]: float(row.split()[-3]) for row in reversed(rows)}
+    assert all(float(row.split()[-3]) <= best[row.split()[0]] for row in rows)
+
+
+def test_a_causal_reader_says_of_a_beginning_what_it_says_of_it_alone():
+    learned = tokenizer.train(["a good film that is not bad"] * 3, 280)
+    torch.manual_seed(0)
+    model = Classifier(280, 6, 2, 8, 2, n_classes=2, dropout=0.5)
+    tokens, classes = finetune.as_it_reads(model, learned, "a good film that is not bad")
+    assert "".join(tokens) == "a good film that is not bad" and classes.shape == (len(tokens), 2)
+    n = len(tokens) // 2
+    ids, _ = finetune.examples(learned, [("".join(tokens[:n]), 0)], max_len=20)
+    assert torch.allclose(model.eval()(ids).softmax(-1)[0], classes[n - 1], atol=1e-6)
+    assert finetune.as_it_reads(model, learned, "")[0] == []
 
 
 def test_a_broken_checkpoint_is_one_sentence(folder, tmp_path):
@@ -122,3 +149,18 @@ def test_the_interval_knows_nothing_from_something():
     same, sure = fine_tune.interval(*coins, draws=400), fine_tune.interval(coins[0] | True, coins[1], draws=400)
     assert same["low"] < 0 < same["high"]
     assert 0.1 < sure["low"] < sure["difference"] < sure["high"] < 0.3
+
+
+def test_the_sentiment_reader_shows_each_token_and_takes_any_text():
+    learned = tokenizer.train(["a good film"] * 3, 280)
+    torch.manual_seed(0)
+    models = {"one": Classifier(280, 6, 2, 8, 1, n_classes=2), "another": Classifier(280, 6, 2, 8, 1, n_classes=2)}
+    text, who, picture, note = sentiment_reader(models, learned, "a good <b>film</b>").children
+    before = picture.value
+    assert before.count("<rect") == len(learned.encode("a good <b>film</b>").ids) and "&lt;" in before
+    who.value = "another"
+    assert picture.value != before and note.value.startswith("In the end: ")
+    text.value = ""
+    assert note.value == "Write something." and "<rect" not in picture.value
+    text.value = "film " * 100
+    assert picture.value.count("<rect") == 40 and "the first 40 are shown" in note.value

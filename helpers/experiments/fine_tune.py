@@ -277,6 +277,15 @@ def summary(found: dict[Job, dict[str, Any]], settings: Settings) -> dict[str, A
     }
 
 
+def recorded(folder: str | Path = checkpoints.HERE) -> dict[str, Any]:
+    """sentiment.json, as this command wrote it. FileNotFoundError with a sentence where it is missing."""
+    path = Path(folder) / "sentiment.json"
+    if not path.is_file():
+        made = f"`python -m helpers.experiments.fine_tune --out {folder}`"
+        raise FileNotFoundError(f"There is no {path}: restore it, or make it with {made} on a GPU.")
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
 def who_was_right(record: dict[str, Any], way: str) -> Tensor:
     """From sentiment.json: bool (seeds, N), whether each seed's model of one way got each test sentence right."""
     return torch.tensor([[x == "1" for x in row] for row in record["right"][way]])  # (seeds, N)
@@ -339,6 +348,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if asked.tune:
             seeds = range(asked.seeds or 2)
             print(table(side_by_side(source, grid(asked.tiny, n_train, seeds), n, log, asked.minutes)))
+            log.unlink()
             return
         found = summary(side_by_side(source, plan(settings, n_train), n, log), settings)
     except (FileNotFoundError, ValueError) as error:

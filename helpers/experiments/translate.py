@@ -48,6 +48,7 @@ class Settings:
     steps: int = 20_000
     learning_rate: float = 2e-3
     warmup: int = 2_000
+    schedule: str = "inverse root"
     averaged: int = 8  # the last so many points' weights are averaged (Vaswani et al. 2017, section 6.1)
     every: int = 500
     n_validation: int = 1000  # sentences translated at each point
@@ -63,8 +64,8 @@ class Settings:
 
 
 GRAMMAR = Settings(
-    600, 96, 4, 192, 2, dropout=0.0, smoothing=0.05, batch_size=64, steps=1500, learning_rate=4e-3, warmup=150,
-    averaged=3, every=150, n_validation=100, n_beam=100,
+    2000, 128, 4, 256, 2, dropout=0.0, batch_size=64, steps=1000, warmup=100, schedule="cosine", averaged=1, every=200,
+    n_validation=100, n_beam=100,
 )  # fmt: skip
 TINY = Settings(
     200, 24, 2, 32, 1, dropout=0.0, batch_size=16, steps=30, warmup=5, every=10, averaged=2, n_validation=8, n_beam=4
@@ -74,7 +75,7 @@ TINY = Settings(
 # ---- data ----
 
 
-def grammar_corpus(n_train: int = 20_000, n_test: int = 1000) -> Parts[tatoeba.Sentence]:
+def grammar_corpus(n_train: int = 30_000, n_test: int = 1000) -> Parts[tatoeba.Sentence]:
     """The course's own pairs, in the form of Tatoeba's."""
     from helpers.text import grammar
 
@@ -145,7 +146,7 @@ def run(
         return seconds > 60 * minutes
 
     plan = Plan(
-        settings.steps, settings.learning_rate, settings.warmup, "inverse root", seed=settings.seed,
+        settings.steps, settings.learning_rate, settings.warmup, settings.schedule, seed=settings.seed,
         every=settings.every,
     )  # fmt: skip
     batch_at = translation.batches_at(source.to(where), target.to(where), settings.batch_size, settings.seed)

@@ -64,7 +64,7 @@ class Settings:
     dropout: float = 0.1
     batch_size: int = 64
     steps: int = 5_000
-    learning_rate: float = 1e-3
+    learning_rate: float = 7e-4
     warmup: int = 500
     weight_decay: float = 0.01
     every: int = 1_000
@@ -325,12 +325,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--device", help="cpu or cuda; the best there is by default")
     parser.add_argument("--seeds", type=int, help="how many")
     parser.add_argument("--steps", type=int)
+    parser.add_argument("--rate", type=float, help="the learning rate of pretraining at its highest")
     parser.add_argument("--minutes", type=float, help="of pretraining, in place of --steps; the record says the steps")
     parser.add_argument("--jobs", type=int, help="runs side by side: all that are pretrained on a GPU, 1 on a CPU")
     asked = parser.parse_args(arguments)
     settings = TINY if asked.tiny else Settings()
     settings = replace(settings, seeds=tuple(range(asked.seeds))) if asked.seeds else settings
     settings = replace(settings, steps=asked.steps) if asked.steps else settings
+    settings = replace(settings, learning_rate=asked.rate) if asked.rate else settings
     where, watch = device.pick(asked.device), Watch(settings)
     n_jobs = asked.jobs or (2 * len(settings.seeds) if where.type == "cuda" else 1)
     asked.out.mkdir(parents=True, exist_ok=True)

@@ -48,7 +48,7 @@ class Settings:
     short: float = 0.2
     batch_size: int = 256
     steps: int = 12_000
-    learning_rate: float = 1e-3
+    learning_rate: float = 7e-4
     warmup: int = 1_000
     weight_decay: float = 0.01
     seed: int = 2018
@@ -60,6 +60,7 @@ class Settings:
         return self.vocab_size, self.d_model, self.n_heads, self.d_ff, self.n_layers, self.max_len
 
 
+LIVE = Settings(4096, 128, 4, 384, 2, 64, 0.0, 0.2, 32, 400, 1.5e-3, 40, every=50)  # below a minute on two cores
 TINY = Settings(300, 32, 2, 64, 2, 32, 0.0, 0.2, 16, 40, 5e-3, 5, every=20)
 
 
@@ -296,10 +297,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--from", dest="csv", help="the reviews' CSV, instead of the package's")
     parser.add_argument("--device", help="cpu or cuda; the best there is by default")
     parser.add_argument("--steps", type=int)
+    parser.add_argument("--rate", type=float, help="the learning rate at its highest")
     parser.add_argument("--minutes", type=float, help="as many steps as fit, in place of --steps; the record says them")
     asked = parser.parse_args(arguments)
     settings = TINY if asked.tiny else Settings()
     settings = replace(settings, steps=asked.steps) if asked.steps else settings
+    settings = replace(settings, learning_rate=asked.rate) if asked.rate else settings
     where, watch = device.pick(asked.device), Watch(settings)
     try:
         csv = toy_reviews() if asked.tiny else asked.csv

@@ -5,7 +5,7 @@ from autograder.exercise import cases, find
 from autograder.exercises.translation_diagnose import DIGESTS, EXPERIMENTS, key
 from autograder.judge import judge
 from helpers import suspects
-from helpers.text import grammar
+from helpers.experiments.translate import grammar_corpus
 
 
 def said_of(answer):
@@ -17,7 +17,8 @@ def said_of(answer):
 def test_each_fault_is_one_models_and_the_shipped_models_behave_so():
     assert sorted(key().values()) == sorted(suspects.FAULTS)
     assert suspects.names() in ([], sorted(DIGESTS))  # none are shipped until they are trained
-    pairs = grammar.pairs(60, 1)
+    held_out = grammar_corpus(300, 60).test if suspects.names() else []
+    pairs = [(english, french[0]) for english, french in held_out]
     for name in suspects.names():
         model, tokenizer, _ = suspects.load(name)
         assert suspects.examine(model, tokenizer, pairs)[key()[name]] > 0.5

@@ -39,7 +39,7 @@ def pretraining(record: Record) -> None:
             ax.axhline(value, color=colour, linestyle=dashes, label=f"{name}, counted")
         ax.set(xlabel="step", ylabel="perplexity per token", yscale="log")
         _plain_ticks(ax)
-        ax.legend()
+        ax.legend(loc="upper right", bbox_to_anchor=(1, 0.92))
     show(
         figure,
         f"A falling curve: held-out perplexity of the Transformer goes from {found[0]:.0f} to {found[-1]:.0f}. "

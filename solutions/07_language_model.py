@@ -562,10 +562,10 @@ fine_tuning.pretraining(record)
 # %% tags=["explore"]
 some = corpus.test[:8000]
 found = {}
-cuts = ((256, 256, 32), (256, 256, 5), (256, 128, 32), (64, 64, 32), (16, 16, 32))
+cuts = ((256, 256, 8), (256, 256, 3), (256, 128, 8), (64, 64, 8), (16, 16, 8))
 for context, stride, batch_size in cuts:
     found[context, stride] = lm.held_out(large, some, context, stride, batch_size)
-    cut = f"windows of {context:3}, stride {stride:3}, {batch_size:2} at a time"
+    cut = f"windows of {context:3}, stride {stride:3}, {batch_size} at a time"
     print(f"{cut}: perplexity {math.exp(found[context, stride]):.2f}")
 
 # %% [markdown]

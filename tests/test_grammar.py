@@ -328,8 +328,10 @@ def test_participles_with_avoir_agree_with_the_pronoun_before(sample):
 
 
 def test_spelling_of_the_third_person_and_of_a_and_an(sample):
-    wrong = r"\b(he|she|[Pp]aul) (eat|drink|like|want|need|have|go|watch)\b|\ba [aeio]|\ban (?!hour)[^aeiou]"
-    assert not [e for e, _ in sample if re.search(wrong, e) and not re.match(r"(Do|Did|Can|Must|.*\b(did|does)\b)", e)]
+    wrong = re.compile(r"\b(he|she|[Pp]aul) (eat|drink|like|want|need|have|go|watch)\b|\ba [aeio]|\ban [^aeiou]")
+    helped = re.compile(r"\b(do|does|did|can|must)\b", re.I)
+    assert not [english for english, _ in sample if wrong.search(english) and not helped.search(english)][:5]
+    assert not [english for english, _ in sample if re.search(r"\ba [aeio]|\ban [^aeiou]", english)][:5]
 
 
 # ---- the corpus ----

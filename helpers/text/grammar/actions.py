@@ -81,7 +81,7 @@ def _said(draw: Random, verb: Verb, subject: Phrase, tense: str) -> Said:
         tense = "progressive" if "progressive" in verb.tenses else "past"
     chance, activity = draw.random(), "was" in verb.tenses
     adverb, question, short, habit = "", None, draw.random() < 0.3, False
-    if subject.french.split()[-1] in noun.french:
+    if noun.english[subject.plural] in subject.english:
         subject = PRONOUNS[3]
     if chance < 0.22:
         adverb = "not"
@@ -91,7 +91,11 @@ def _said(draw: Random, verb: Verb, subject: Phrase, tense: str) -> Said:
         adverb, habit = draw.choice(("never", "often", "always", "sometimes", "no longer")), noun.kind not in HUMAN
     elif tense == "perfect" and chance < 0.8:
         adverb = draw.choice(("never", "already"))
-    said = thing(draw, noun, adverb in ("not", "never", "no longer"), habit)
+    negated = adverb in ("not", "never", "no longer")
+    if negated and verb.french in WITH_THE:
+        said = noun_phrase(noun, draw.choice(("the", "this")), False, described(draw, noun))
+    else:
+        said = thing(draw, noun, negated, habit)
     time = at_time(draw, tense) if len(verb.tenses) > 3 or tense == "past" else ("", "")
     if tense == "simple" and activity and adverb == "" and chance > 0.8 and not _definite(said):
         time = at_time(draw, "habit", 1)
@@ -99,6 +103,10 @@ def _said(draw: Random, verb: Verb, subject: Phrase, tense: str) -> Said:
     english, french = clause(subject, predicate, tense, adverb, question, short)
     mark = "." if question is None else "?"
     return Said(english + time[0], french + time[1], mark, ((verb.french, noun.french[0]),))
+
+
+# "Je n'ai pas fini de livre" is hardly French: with these a negated object is a definite one.
+WITH_THE = ("finir", "ouvrir", "fermer", "regarder", "utiliser", "comprendre", "expliquer", "suivre")
 
 
 def _definite(phrase: Phrase) -> bool:

@@ -7,37 +7,37 @@ from functools import cache
 
 from helpers.text.grammar.nouns import Noun
 
-THINGS = "clothes pair vehicle furniture device tableware object container"
+THINGS = "clothes pair vehicle transport furniture device tableware object container"
 PLACES = "building room garden town"
 PEOPLE = "parent kin person"
 # english: french (feminine where no rule gives it) | what it can be said of
 BEFORE = f"""
-big: grand | animal vehicle furniture container building room town nature
-small: petit | animal vehicle furniture device tableware object container building room town
+big: grand | animal vehicle transport furniture container building room town nature
+small: petit | animal vehicle transport furniture device tableware object container building room town
 little: petit | brother sister boy girl child baby
 tall: grand | man woman boy girl teacher student tree
 young: jeune | person
-old: vieux vieille | person animal clothes pair vehicle furniture device container building town book photo song film
-new: nouveau nouvelle | clothes pair vehicle furniture device container building film book teacher
+old: vieux vieille | person animal clothes pair vehicle transport furniture device container building town book film
+new: nouveau nouvelle | clothes pair vehicle transport furniture device container building film book teacher
 good: bon bonne | food foodstuff wine coffee beer tea text film restaurant hotel teacher doctor song lesson
 bad: mauvais | restaurant hotel film book teacher
-beautiful: beau belle | clothes pair {PLACES} vehicle flower ring mirror nature animal song poem story photo
+beautiful: beau belle | clothes pair {PLACES} vehicle transport flower ring mirror nature animal song poem story photo
 pretty: joli | clothes pair flower ring cup plate garden village house girl photo lamp
 long: long longue | letter story film poem street message song
 """
 AFTER = f"""
-red: rouge | clothes pair vehicle furniture device tableware object container door
-blue: bleu | clothes pair vehicle furniture device tableware object container door bird
-green: vert | clothes pair vehicle furniture device tableware object container door apple
-white: blanc blanche | clothes pair vehicle furniture tableware horse cat dog mouse rabbit house door cow
-black: noir | clothes pair vehicle furniture device cat dog horse hen pen umbrella bag suitcase
-yellow: jaune | clothes pair vehicle tableware flower bird umbrella pencil apple
-grey: gris | clothes pair vehicle cat donkey mouse suitcase
-expensive: cher chère | clothes pair vehicle furniture device hotel restaurant ring flat wine
+red: rouge | clothes pair vehicle transport furniture device tableware object container door
+blue: bleu | clothes pair vehicle transport furniture device tableware object container door bird
+green: vert | clothes pair vehicle transport furniture device tableware object container door apple
+white: blanc blanche | clothes pair vehicle transport furniture tableware horse cat dog mouse rabbit house door cow
+black: noir | clothes pair vehicle transport furniture device cat dog horse hen pen umbrella bag suitcase
+yellow: jaune | clothes pair vehicle transport tableware flower bird umbrella pencil apple
+grey: gris | clothes pair vehicle transport cat donkey mouse suitcase
+expensive: cher chère | clothes pair vehicle transport furniture device hotel restaurant ring flat wine
 heavy: lourd | container furniture computer book
 light: léger légère | suitcase bag coat jacket chair
-clean: propre | clothes pair vehicle tableware room table hotel window
-dirty: sale | clothes pair vehicle tableware room carpet window
+clean: propre | clothes pair vehicle transport tableware room table hotel window
+dirty: sale | clothes pair vehicle transport tableware room carpet window
 empty: vide | container bottle glass cup room house fridge
 cold: froid | food foodstuff drink
 hot: chaud | foodstuff coffee tea milk water omelette pancake
@@ -55,8 +55,8 @@ dangerous: dangereux | dog mountain river street motorbike
 useful: utile | device tableware book umbrella
 quiet: calme | {PLACES} baby child pupil
 noisy: bruyant | street restaurant child city hotel
-fast: rapide | vehicle horse computer
-slow: lent | vehicle computer tortoise
+fast: rapide | vehicle transport horse computer
+slow: lent | vehicle transport computer tortoise
 rich: riche | person
 clever: intelligent | person dog cat horse
 funny: drôle | text film person

@@ -130,7 +130,7 @@ def described(draw: Random, noun: Noun, often: float = 0.3) -> tuple[Adjective, 
 def own(draw: Random, noun: Noun | None = None) -> str:
     """A possessive; a husband or wife has one owner."""
     if noun is not None and noun.english[0] in ("husband", "wife"):
-        return draw.choice(("my", "your", "her") if noun.english[0] == "husband" else ("my", "your", "his"))
+        return draw.choice(("my", "your"))
     return draw.choice(("my", "your", "his", "her", "our", "their"))
 
 
@@ -163,7 +163,7 @@ def somebody(draw: Random) -> Phrase:
         return draw.choice(NAMES)
     if chance < 0.8:
         return kin(draw)
-    return person(draw) if chance < 0.97 else EVERYBODY
+    return person(draw)
 
 
 def owner(draw: Random) -> Phrase:
@@ -202,7 +202,7 @@ def thing(draw: Random, noun: Noun, negated: bool = False, habit: bool = False) 
     return noun_phrase(noun, draw.choice(list(NUMBERS)), True, adjectives)
 
 
-PUBLIC = ("building", "town", "nature", "show", "task", "sound", "opening")
+PUBLIC = ("building", "town", "nature", "show", "task", "sound", "opening", "transport")
 COLOURS = ("red", "blue", "green", "white", "black", "yellow", "grey")
 KIN, ANIMALS = nouns("parent kin"), nouns("animal")
 PEOPLE = tuple(noun for noun in nouns("person") if noun.english[0] != "baby")

@@ -10,6 +10,7 @@ from helpers.text.grammar.adjectives import COMPARATIVES, SHORT, Adjective, fitt
 from helpers.text.grammar.clauses import Predicate, clause
 from helpers.text.grammar.nouns import NOUNS, Noun, nouns
 from helpers.text.grammar.phrases import (
+    COLOURS,
     KIN,
     NAMES,
     NUMBERS,
@@ -106,14 +107,16 @@ def daily(draw: Random) -> Said:
         time = at_time(draw, "habit", 0.8)
     english = french = ""
     if verb.french in ("endormir", "dormir", "jouer", "danser", "reposer", "travailler", "pleurer") and not time[0]:
-        english, french = where(
-            draw,
-            draw.choice(
-                ALL_SPOTS if is_animal(subject) else AWAKE if verb.french in ("travailler", "danser") else RESTING
-            ),
-        )
+        english, french = where(draw, draw.choice(_spots(subject, verb)))
     said = clause(subject, Predicate(verb, english, french), tense, adverb, question, draw.random() < 0.3)
     return Said(said[0] + time[0], said[1] + time[1], mark)
+
+
+def _spots(subject: Phrase, verb: Verb) -> list[tuple[str, str, Noun]]:
+    """Where this subject would do this: a cat sleeps anywhere, a cow does not sleep on a chair."""
+    if is_animal(subject):
+        return ALL_SPOTS if subject.english.split()[-1] in ("cat", "cats", "dog", "mouse") else OUTSIDE
+    return AWAKE if verb.french in ("travailler", "danser") else RESTING
 
 
 AWAKE = [spot for spot in OUTSIDE if spot[0] in ("in", "in front of", "near")]
@@ -174,7 +177,7 @@ def describing(draw: Random) -> Said:
         view = draw.choice(_views(noun))
     adverb, question, mark = _mood(draw, subject)
     degree = ("", "")
-    if question is None and not adverb and view.english not in ABSOLUTE and draw.random() < 0.4:
+    if question is None and not adverb and view.english not in (*ABSOLUTE, *COLOURS) and draw.random() < 0.4:
         degree = draw.choice((("so ", "si "), ("very ", "très "), ("too ", "trop ")))
     tense = "was" if draw.random() < 0.25 else "simple"
     form = view.form(subject.feminine, subject.plural)
@@ -199,7 +202,11 @@ def comparing(draw: Random) -> Said:
     """ "My house is bigger than your flat." "Paul is taller than his brother." """
     subject, noun = _topic(draw)
     other_noun = draw.choice([n for n in DESCRIBED if n.kind == noun.kind])
-    views = [v for v in _views(noun) if v in _views(other_noun) and v.english not in (*ABSOLUTE, "bad", "ill", "open")]
+    views = [
+        v
+        for v in _views(noun)
+        if v in _views(other_noun) and v.english not in (*ABSOLUTE, *COLOURS, "bad", "ill", "open")
+    ]
     if not views or noun.kind == "parent":
         return describing(draw)
     view = draw.choice(views)
@@ -250,7 +257,9 @@ def trade(draw: Random) -> Said:
     subject = draw.choice(PRONOUNS[:4] + NAMES) if draw.random() < 0.6 else kin(draw, 0)
     if subject.english.split()[-1] == "friend":
         subject = PRONOUNS[0]
-    english, french = draw.choice(TRADES)
+    english, french = draw.choice(
+        TRADES if subject in (*PRONOUNS, *NAMES) else TRADES[1:]
+    )  # no grandfather is a student
     adverb, question, mark = _mood(draw, subject)
     predicate = Predicate(BE, a(english), french.split()[subject.feminine])
     return Said(*clause(subject, predicate, "was" if draw.random() < 0.2 else "simple", adverb, question), mark)
@@ -293,7 +302,9 @@ def there_is(draw: Random) -> Said:
     spot = draw.choice([s for s in ALL_SPOTS if s[0] in ("on", "under", "in", "behind", "in front of", "near")])
     small = spot[2].kind in ("container", "furniture")
     noun = draw.choice(
-        SMALL_THINGS if small else nouns("person furniture" if spot[2].kind == "room" else "animal person vehicle")
+        SMALL_THINGS
+        if small
+        else nouns("person furniture" if spot[2].kind == "room" else "animal person vehicle transport")
     )
     adjectives = described(draw, noun, 0.35)
     adverb = draw.random() < 0.2
@@ -311,7 +322,7 @@ def there_is(draw: Random) -> Said:
 
 def this_is(draw: Random) -> Said:
     """ "This is my car." "These are not her shoes." """
-    noun = draw.choice((*SMALL_THINGS, *KIN, *nouns("vehicle animal building furniture")))
+    noun = draw.choice((*SMALL_THINGS, *KIN, *nouns("vehicle animal house flat school furniture")))
     many = noun.kind != "parent" and draw.random() < 0.3
     adjectives = described(draw, noun)
     mine = noun.kind in ("kin", "parent", "pair") or many or draw.random() < 0.5

@@ -13,7 +13,8 @@ KINDS = {
     "activity": "simple progressive past perfect going was can must want",
     "action": "simple progressive past perfect going can must want",
     "aim": "past perfect going can must want",
-    "event": "past perfect going",
+    "event": "past perfect",
+    "accident": "past perfect going",
     "sense": "simple past perfect going can",
     "state": "simple",
 }
@@ -35,8 +36,8 @@ wear wore worn | porter | activity | dress shirt hat coat tie suit skirt jumper 
 try_on | essayer | action | dress shirt hat coat suit skirt jumper jacket shoe
 wash | laver | activity | clothes pair car bike motorbike lorry tableware window apple pear carrot dog
 clean | nettoyer | activity | room window carpet car boat flat house mirror lamp fridge shoe table
-break broke broken | casser | event | tableware lamp mirror chair window watch clock phone toy egg
-repair | réparer | action | vehicle device chair bed door window toy drawer bridge
+break broke broken | casser | accident | tableware lamp mirror chair window watch clock phone toy egg
+repair | réparer | action | vehicle transport device chair bed door window toy drawer bridge
 draw drew drawn | dessiner | activity | animal tree flower house boat castle car bridge plane
 cut cut cut | couper | action | bread cake cheese meat apple pizza carrot onion tomato lemon
 open | ouvrir | aim | opening container bottle gift letter book umbrella restaurant shop
@@ -55,7 +56,7 @@ look_for looked looked | chercher | activity | {SMALL} glove flat hotel cat dog 
 take took taken | prendre | action | train bus plane boat {SMALL} photo bottle
 drive drove driven | conduire | activity | car bus lorry train
 choose chose chosen | choisir | aim | clothes pair book film gift cake car flower restaurant hotel watch ring song photo
-see saw seen | voir | sense | animal {PEOPLE} vehicle building film match nature town photo
+see saw seen | voir | sense | animal {PEOPLE} vehicle transport building film match nature town photo
 watch | regarder | activity | film match photo bird boat train child
 look_at looked looked | regarder | activity | photo watch clock mirror mountain house car shoe flower
 listen_to listened listened | écouter | activity | song music story bird {PEOPLE}
@@ -70,7 +71,7 @@ wait_for waited waited | attendre | activity | {PEOPLE} bus train plane letter b
 call | appeler | action | {PEOPLE} dog cat
 meet met met | rencontrer | aim | kin person
 invite | inviter | aim | {PEOPLE}
-follow | suivre | action | {PEOPLE} animal vehicle street river
+follow | suivre | action | {PEOPLE} animal vehicle transport street river
 thank | remercier | action | {PEOPLE}
 kiss | embrasser | action | parent kin baby child
 feed fed fed | nourrir | activity | animal baby

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from helpers.text.grammar import orders, pairs, scenes, setting, split
+from helpers.text.grammar import doings, orders, pairs, scenes, setting, split, wishes
 from helpers.text.grammar.adjectives import ADJECTIVES
 from helpers.text.grammar.clauses import Predicate, clause
 from helpers.text.grammar.corpus import LONGEST, held_out, length
@@ -153,28 +153,30 @@ DRAWN = [
     (scenes.full_of, "The basket was full of eggs.", "Le panier était plein d'œufs."),
     (scenes.describing, "She is so mean.", "Elle est si méchante."),
     (scenes.describing, "He was very happy.", "Il était très heureux."),
+    (scenes.comparing, "The carrots are better than my eggs.", "Les carottes sont meilleures que mes œufs."),
+    (scenes.comparing, "The fridge is bigger than his suitcase.", "Le frigo est plus grand que sa valise."),
     (scenes.describing, "We are tired.", "Nous sommes fatigués."),
-    (scenes.feeling, "I am hungry.", "J'ai faim."),
-    (scenes.feeling, "They are not thirsty.", "Ils n'ont pas soif."),
-    (scenes.feeling, "Are you cold?", "Est-ce que tu as froid ?"),
-    (scenes.age, "He is ten years old.", "Il a dix ans."),
+    (wishes.feeling, "I am hungry.", "J'ai faim."),
+    (wishes.feeling, "They are not thirsty.", "Ils n'ont pas soif."),
+    (wishes.feeling, "Are you cold?", "Est-ce que tu as froid ?"),
+    (wishes.age, "He is ten years old.", "Il a dix ans."),
     (scenes.weather, "It is raining today.", "Il pleut aujourd'hui."),
     (scenes.weather, "The weather is fine in Paris.", "Il fait beau à Paris."),
-    (scenes.playing, "I played the guitar.", "J'ai joué de la guitare."),
-    (scenes.playing, "The children were playing hide and seek.", "Les enfants jouaient à cache-cache."),
-    (scenes.playing, "He is playing chess.", "Il joue aux échecs."),
-    (scenes.loving, "I love playing video games.", "J'adore jouer aux jeux vidéo."),
-    (scenes.loving, "We hate dancing.", "Nous détestons danser."),
-    (scenes.liking, "He likes chocolate.", "Il aime le chocolat."),
-    (scenes.liking, "She does not like cats.", "Elle n'aime pas les chats."),
-    (scenes.cannot_help, "I can't help laughing.", "Je ne peux pas m'empêcher de rire."),
-    (scenes.cannot_help, "She can't help eating chocolate.", "Elle ne peut pas s'empêcher de manger du chocolat."),
-    (scenes.did_not_mean, "She did not mean to wake me.", "Elle ne voulait pas me réveiller."),
+    (doings.playing, "I played the guitar.", "J'ai joué de la guitare."),
+    (doings.playing, "The children were playing hide and seek.", "Les enfants jouaient à cache-cache."),
+    (doings.playing, "He is playing chess.", "Il joue aux échecs."),
+    (wishes.loving, "I love playing video games.", "J'adore jouer aux jeux vidéo."),
+    (wishes.loving, "We hate dancing.", "Nous détestons danser."),
+    (wishes.liking, "He likes chocolate.", "Il aime le chocolat."),
+    (wishes.liking, "She does not like cats.", "Elle n'aime pas les chats."),
+    (wishes.cannot_help, "I can't help laughing.", "Je ne peux pas m'empêcher de rire."),
+    (wishes.cannot_help, "She can't help eating chocolate.", "Elle ne peut pas s'empêcher de manger du chocolat."),
+    (wishes.did_not_mean, "She did not mean to wake me.", "Elle ne voulait pas me réveiller."),
     (orders.order_about_somebody, "Wait for me!", "Attends-moi !"),
     (orders.order_about_somebody, "Do not listen to her!", "Ne l'écoute pas !"),
     (orders.order_to_give, "Give him the key!", "Donne-lui la clé !"),
-    (scenes.needing, "I need money.", "J'ai besoin d'argent."),
-    (scenes.having, "They have two cats.", "Ils ont deux chats."),
+    (wishes.needing, "I need money.", "J'ai besoin d'argent."),
+    (wishes.having, "They have two cats.", "Ils ont deux chats."),
 ]  # fmt: skip
 
 

@@ -63,6 +63,15 @@ def other(draw: Random, subject: Phrase) -> tuple[str, str, str, Phrase]:
     return OBJECTS[draw.choice([i for i in range(6) if i not in mine])]
 
 
+def mood(draw: Random, subject: Phrase, often: float = 0.2, tense: str = "") -> tuple[str, str | None, str]:
+    """Negated, asked or neither: adverb, question and mark."""
+    chance = draw.random()
+    if chance < often:
+        return "not", None, "."
+    asked = chance < 1.6 * often and subject.person != 0 and tense != "must"
+    return "", "" if asked else None, "?" if asked else "."
+
+
 # ---- a verb and its object ----
 
 

@@ -7,7 +7,6 @@ from functools import cache
 
 from helpers.text.grammar.nouns import Noun
 
-THINGS = "clothes pair vehicle transport furniture device tableware object container"
 PLACES = "building room garden town"
 PEOPLE = "parent kin person"
 # english: french (feminine where no rule gives it) | what it can be said of

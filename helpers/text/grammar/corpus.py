@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import islice
 from random import Random
 
-from helpers.text.grammar import actions, orders, scenes
+from helpers.text.grammar import actions, doings, orders, scenes, wishes
 from helpers.text.grammar.nouns import nouns
 from helpers.text.grammar.setting import Said
 from helpers.text.grammar.spelling import sentence
@@ -18,11 +18,11 @@ from helpers.text.splits import Parts
 # How often each kind of sentence is drawn.
 KINDS = {
     actions.transitive: 30, actions.with_pronoun: 6, actions.it: 6, actions.nothing: 2, actions.what: 2,
-    actions.who: 3, actions.giving: 5, actions.talking: 3, scenes.moving: 5, scenes.daily: 5, scenes.playing: 3,
+    actions.who: 3, actions.giving: 5, actions.talking: 3, doings.moving: 5, doings.daily: 5, doings.playing: 3,
     scenes.describing: 8, scenes.comparing: 2, scenes.full_of: 2, scenes.trade: 2, scenes.being_where: 4,
-    scenes.there_is: 3, scenes.this_is: 2, scenes.weather: 1, scenes.having: 5, scenes.age: 1, scenes.feeling: 2,
-    scenes.needing: 2, scenes.liking: 4, scenes.wishing: 2, scenes.loving: 3, scenes.cannot_help: 2,
-    scenes.did_not_mean: 2, scenes.animals: 2, orders.order: 2, orders.order_about_somebody: 1,
+    scenes.there_is: 3, scenes.this_is: 2, scenes.weather: 1, wishes.having: 5, wishes.age: 1, wishes.feeling: 2,
+    wishes.needing: 2, wishes.liking: 4, wishes.wishing: 2, wishes.loving: 3, wishes.cannot_help: 2,
+    wishes.did_not_mean: 2, doings.animals: 2, orders.order: 2, orders.order_about_somebody: 1,
     orders.order_to_give: 2, orders.helping: 2,
 }  # fmt: skip
 LONGEST = 14  # words and marks, in either language

@@ -64,7 +64,7 @@ class Settings:
 
 
 GRAMMAR = Settings(
-    2000, 128, 4, 256, 2, dropout=0.0, batch_size=64, steps=1000, warmup=100, schedule="cosine", averaged=1, every=200,
+    2000, 128, 4, 256, 2, dropout=0.0, batch_size=64, steps=700, warmup=100, schedule="cosine", averaged=1, every=100,
     n_validation=100, n_beam=100,
 )  # fmt: skip
 TINY = Settings(

@@ -134,13 +134,13 @@ def _check(options: argparse.Namespace) -> int:
     with Launched(device) as launched:
         from autograder.grading import cohort, grade
         from autograder.grading.controller import Zygote
-        from autograder.grading.handed import Handed, named
+        from autograder.grading.handed import Handed, beside, named
 
         copies = grade.instructors(grade.released())
         results = []
         with Zygote(device, unsafe=options.unsafe or bool(sandbox.possible()), launched=launched) as zygote:
             for path in paths:
-                one = named(Handed("you", "", str(path)), copies)
+                one = named(Handed("you", "", str(path), weights=beside(path, "you")), copies)
                 results.append(cohort.grade_one(zygote, one, copies.get(one.notebook), None, device))
     if options.json:
         print(json.dumps([_plainly(graded) for graded in results], ensure_ascii=False))
@@ -287,6 +287,7 @@ def _judge(options: argparse.Namespace) -> int:
 def _judge_files(options: argparse.Namespace, device: str, launched: Any) -> int:
     import secrets
 
+    from autograder import trained
     from autograder.exercise import all_exercises, find, seed
     from autograder.grading.controller import Zygote, judge_file
 
@@ -297,21 +298,23 @@ def _judge_files(options: argparse.Namespace, device: str, launched: Any) -> int
         raise Refusal(f"no file was named: `workbook judge {first} FILE…`.")
     work = []
     for file in map(Path, files):
-        wanted = name or file.name.removesuffix(".py").split("__")[0]
+        wanted = name or file.name.removesuffix(".py").removesuffix(".safetensors").split("__")[0]
         try:
             exercise = find(wanted)
         except KeyError as error:
             raise Refusal(f"{file}: {error.args[0]} Name it first, or call the file EXERCISE__anything.py.") from None
         if not file.is_file():
             raise Refusal(f"there is no file {file}.")
-        if exercise.cases is None:
+        if exercise.kind == "written":
             raise Refusal(f"{exercise.name} is a written answer: a person reads it, not this command.")
         work.append((file, exercise))
     fresh = options.seed if options.seed is not None else secrets.randbits(50)
     passed = True
     with Zygote(device, unsafe=options.unsafe, launched=launched) as zygote:
         for file, exercise in work:
-            verdict = judge_file(zygote, exercise, file, seed(exercise) if options.public else fresh)
+            drawn = seed(exercise) if options.public else fresh
+            weighed = trained.judge_file(exercise, file, drawn) if exercise.weights else None
+            verdict = weighed or judge_file(zygote, exercise, file, drawn)
             passed &= verdict.verdict == "right"
             if options.json:
                 keep = ("exercise", "score", "points", "verdict", "mistake", "sentence")

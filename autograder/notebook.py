@@ -15,6 +15,7 @@ from autograder import book, card, trained
 from autograder.ask import Answer, ask, warm_up
 from autograder.exercise import Exercise, all_exercises, cases, find, seed
 from autograder.judge import Verdict, judge, not_attempted, not_your_own, refuse
+from autograder.refusal import Refusal
 
 threading.Thread(target=warm_up, daemon=True).start()
 
@@ -77,7 +78,7 @@ def _weigh(exercise: Exercise, answer: Any) -> Verdict:
         return refuse(exercise, "not attempted", words)
     try:
         return trained.judge_file(exercise, Path(answer), seed(exercise))
-    except (FileNotFoundError, ValueError) as missing:  # of the text that it is measured on
+    except Refusal as missing:  # the text that it is measured on
         return refuse(exercise, "error", str(missing))
 
 

@@ -22,9 +22,10 @@ from autograder.exercise import Exercise, find, seed
 from autograder.grading import controller, sandbox, submission
 from autograder.grading.controller import Ask, Limits, Run, Zygote, play
 from autograder.grading.copies import is_near_copy, reaches_behind
-from autograder.grading.handed import Handed, load
+from autograder.grading.handed import Handed, load, load_weights
 from autograder.grading.launch import Launched, side_by_side
 from autograder.grading.submission import Placed, Template, Unreadable
+from autograder.weights import Missing, Unfit
 
 
 @dataclass(frozen=True)
@@ -93,23 +94,37 @@ def grade_one(
         if handed.problem or instructor is None:
             raise Unreadable(handed.problem or f"{handed.notebook} is not a notebook of this course.")
         data = load(handed)
-        files = {one.notebook: one for one in handed.weights}
-        key = _key(data, [take(one) for one in handed.weights], instructor, secret, device)
+        placed, repairs = submission.rebuild(instructor, submission.read(data))
+        given = _weights(handed, placed)
+        key = _key([data, *given.values()], instructor, secret, device)
         kept = {m.exercise: m for m in before.marks} if before and before.key == key else {}
         kept = {n: m for n, m in kept.items() if n not in again and m.fingerprint == fingerprint(find(n))}
-        placed, repairs = submission.rebuild(instructor, submission.read(data))
         if kept and all(e.name in kept for e in submission.exercises_of(placed)):
             return before
     except Unreadable as problem:
         return Graded(handed.student, handed.notebook, handed.path, problem=str(problem))
     if zygote is None:
         return None
-    return replace(_play(zygote, handed, placed, secret, kept), repairs=repairs, key=key)
+    return replace(_play(zygote, handed, placed, given, secret, kept), repairs=repairs, key=key)
 
 
-def _key(data: bytes, instructor: Template, secret: bytes | None, device: str) -> str:
+def _weights(handed: Handed, placed: list[Placed]) -> dict[str, bytes | judge.Verdict]:
+    """For each exercise of a notebook that asks for weights the bytes handed in, or why there are none."""
+    found: dict[str, bytes | judge.Verdict] = {}
+    for exercise in submission.exercises_of(placed):
+        if exercise.weights:
+            try:
+                found[exercise.name] = load_weights(handed, exercise.name, exercise.weights)
+            except Unfit as problem:
+                verdict = "not attempted" if isinstance(problem, Missing) else "wrong"
+                found[exercise.name] = judge.refuse(exercise, verdict, str(problem))
+    return found
+
+
+def _key(given: list[bytes | judge.Verdict], instructor: Template, secret: bytes | None, device: str) -> str:
     digest = hashlib.sha256(json.dumps(instructor.notebook, sort_keys=True).encode())
-    for part in (data, secret or b"public", device.encode()):
+    parts = [part if isinstance(part, bytes) else part.sentence.encode() for part in given]
+    for part in (*parts, secret or b"public", device.encode()):
         digest.update(hashlib.sha256(part).digest())
     return digest.hexdigest()
 
@@ -121,6 +136,8 @@ def fingerprint(exercise: Exercise) -> str:
     reference = inspect.getmodule(exercise.reference) if exercise.reference else None
     judges = (algebra, lemmas, proofs) if exercise.proof else ()
     parts += [inspect.getsource(module) for module in (sys.modules[exercise.page], reference, *judges) if module]
+    if exercise.weights:
+        parts += [inspect.getsource(m) for m in (weights, trained, inspect.getmodule(exercise.weights.build))]
     if exercise.questions:
         parts += [inspect.getsource(choices), repr((exercise.questions, choices.key(exercise.name)))]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
@@ -132,14 +149,21 @@ def steps(placed: list[Placed], seeds: dict[str, int], skip: set[str]) -> list[t
     for i, cell in enumerate(placed):
         explore = cell.template is not None and "explore" in cell.template["metadata"].get("tags", [])
         if cell.role == "check":
-            if cell.exercise not in skip:
+            if cell.exercise not in skip and not find(cell.exercise).weights:
                 made.append((i, Ask(find(cell.exercise), seeds[cell.exercise])))
         elif cell.role in ("given", "answer", "own") and not explore and (cell.kind == "code"):
             made.append((i, Run(cell.source, own=cell.role != "given")))
     return made
 
 
-def _play(zygote: Zygote, handed: Handed, placed: list[Placed], secret: bytes | None, kept: dict[str, Mark]) -> Graded:
+def _play(
+    zygote: Zygote,
+    handed: Handed,
+    placed: list[Placed],
+    given: dict[str, bytes | judge.Verdict],
+    secret: bytes | None,
+    kept: dict[str, Mark],
+) -> Graded:
     seeds = {c.exercise: seed(find(c.exercise), handed.student, secret) for c in placed if c.role == "check"}
     plan = steps(placed, seeds, set(kept))
     played = play(zygote, [step for _, step in plan])
@@ -152,6 +176,9 @@ def _play(zygote: Zygote, handed: Handed, placed: list[Placed], secret: bytes | 
         for j, verdict in play(zygote, [step for _, step in other]).verdicts.items():
             if verdict.score:
                 verdicts[other[j][1].exercise.name] = verdict
+    for name in given.keys() - kept.keys():
+        data = given[name]
+        verdicts[name] = trained.judge_bytes(find(name), data, seeds[name]) if isinstance(data, bytes) else data
     marks = [kept.get(name) or _mark(verdicts[name]) for name in seeds]
     outputs = {plan[j][0]: text for j, text in played.outputs.items()}
     errors = {plan[j][0]: text for j, text in played.errors.items() if text}

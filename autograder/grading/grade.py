@@ -18,6 +18,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from autograder import trained
+from autograder.exercise import find
 from autograder.grading import submission
 from autograder.grading.cohort import Graded, Mark, grade_all
 from autograder.grading.controller import Limits
@@ -86,6 +88,7 @@ def grade(folder: Path, settings: Settings, console: Console, launched: Launched
         raise Unable(str(problem)) from None
     if not handed:
         raise Unable(f"{folder} holds no submissions: they are looked for as {folder}/<student>/<notebook>.ipynb.")
+    _ready(handed, copies)
     _load_ahead()
     key, made = secret(settings.out)
     if made:
@@ -118,6 +121,14 @@ def grade(folder: Path, settings: Settings, console: Console, launched: Launched
             each,
             launched,
         )
+
+
+def _ready(handed: list[Handed], copies: dict[str, Template]) -> None:
+    """Load what weights are measured on, once for all processes. Raises Refusal where it is not to be had."""
+    for name in {one.notebook for one in handed} & set(copies):
+        for exercise in {submission.role_of(cell)[1] for cell in copies[name].cells} - {""}:
+            if find(exercise).weights:
+                trained.inputs_for(find(exercise).weights, 0)
 
 
 class _Written:

@@ -5,29 +5,37 @@ from __future__ import annotations
 import hashlib
 import lzma
 import os
+import re
 import stat
 import zipfile
 import zlib
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from autograder.exercise import all_exercises
 from autograder.grading import submission
 from autograder.grading.submission import Template, Unreadable
+from autograder.weights import Missing, Unfit, Weights, fits, take
 
 MAX_MEMBERS = 5_000
 MAX_NAME = 255  # bytes in the name of a folder
+WEIGHTS = ".safetensors"
 UNREADABLE = (OSError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, RuntimeError, NotImplementedError, EOFError)
 
 
 @dataclass(frozen=True)
 class Handed:
-    """A file that a student handed in: `data` is read from `path` (or from `member` of that zip) when it is graded."""
+    """A file that a student handed in: it is read from `path` (or from `member` of that zip) when it is graded.
+
+    `weights` are the student's files of weights, each under the name of its exercise in place of a notebook's.
+    """
 
     student: str
     notebook: str
     path: str
     member: str = ""
     problem: str = ""
+    weights: tuple[Handed, ...] = ()
 
 
 def collect(place: Path, copies: dict[str, Template]) -> list[Handed]:
@@ -56,16 +64,23 @@ def _cohort_in_zip(path: Path, copies: dict[str, Template]) -> list[Handed]:
     if members is None:
         raise Unreadable(f"{path} is damaged or no zip: name a folder or a zip that holds a folder for each student.")
     parts = {member.filename: _name(member).split("/") for member in members}
+    top = ""
     if parts and all(len(p) > 2 for p in parts.values()) and len({p[0] for p in parts.values()}) == 1:
+        top = next(iter(parts.values()))[0]
         parts = {name: p[1:] for name, p in parts.items()}
     found: dict[str, list[Handed]] = {}
+    given: dict[str, list[Handed]] = {}
+    for member in _members(path, WEIGHTS) or []:
+        student, *rest = [part for part in _name(member).split("/") if part != top]
+        if rest:
+            given.setdefault(student.strip(". "), []).append(Handed(student, "", str(path), member.filename))
     for member in members:
         student = parts[member.filename][0].strip(". ") if len(parts[member.filename]) > 1 else ""
         one = _of_member(student or "unknown", path, member, copies)
         if not student:
             one = replace(one, problem=f"{_name(member)} in {path.name} lies in no student's folder.")
         found.setdefault(one.student, []).append(one)
-    return [_legible(one) for own in found.values() for one in _one_of_each(own)]
+    return [_legible(one) for who, own in found.items() for one in _with(_one_of_each(own), given.get(who, []))]
 
 
 def _legible(one: Handed) -> Handed:
@@ -89,7 +104,11 @@ def _files(folder: Path) -> list[Path]:
 
 def _of_student(student: str, files: list[Path], copies: dict[str, Template]) -> list[Handed]:
     handed: list[Handed] = []
+    given: list[Handed] = []
     for path in files:
+        if path.suffix.lower() == WEIGHTS:
+            given.append(Handed(student, "", str(path)))
+            continue
         if path.is_symlink():
             words = f"{path.name} is a link, which is not followed."
             handed.append(Handed(student, path.name, str(path), problem=words))
@@ -98,9 +117,11 @@ def _of_student(student: str, files: list[Path], copies: dict[str, Template]) ->
             handed.append(Handed(student, path.name, str(path), problem=words))
         elif path.suffix.lower() == ".zip":
             handed += _in_zip(student, path, copies)
+            given += [Handed(student, "", str(path), member.filename) for member in _members(path, WEIGHTS) or []]
         elif path.suffix.lower() in (".ipynb", ".json", ""):
             handed.append(named(Handed(student, path.name, str(path)), copies))
-    return _one_of_each(handed) or [Handed(student, "", "", problem="Nothing was handed in: there is no notebook.")]
+    found = _one_of_each(handed) or [Handed(student, "", "", problem="Nothing was handed in: there is no notebook.")]
+    return _with(found, given)
 
 
 def named(one: Handed, copies: dict[str, Template]) -> Handed:
@@ -124,15 +145,15 @@ def _in_zip(student: str, path: Path, copies: dict[str, Template]) -> list[Hande
     return found or [Handed(student, path.name, str(path), problem=f"{path.name} holds no notebook.")]
 
 
-def _members(path: Path) -> list[zipfile.ZipInfo] | None:
-    """The notebooks in a zip; None if it cannot be read."""
+def _members(path: Path, suffix: str = ".ipynb") -> list[zipfile.ZipInfo] | None:
+    """The notebooks in a zip, or other files; None if it cannot be read."""
     try:
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
         return None
     junk = ("__MACOSX", ".ipynb_checkpoints")
-    found = [m for m in members if _name(m).lower().endswith(".ipynb") and not any(j in _name(m) for j in junk)]
+    found = [m for m in members if _name(m).lower().endswith(suffix) and not any(j in _name(m) for j in junk)]
     return found[:MAX_MEMBERS]
 
 
@@ -162,9 +183,8 @@ def _one_of_each(handed: list[Handed]) -> list[Handed]:
     return list(kept.values()) + extra
 
 
-def load(handed: Handed) -> bytes:
-    """The bytes of a submission, at most MAX_FILE of them. Raises Unreadable."""
-    limit = submission.MAX_FILE + 1
+def load(handed: Handed, limit: int = submission.MAX_FILE + 1) -> bytes:
+    """The bytes of a submission, at most `limit` of them. Raises Unreadable."""
     try:
         if not handed.member:
             with open(handed.path, "rb") as file:
@@ -173,3 +193,44 @@ def load(handed: Handed) -> bytes:
             return file.read(limit)
     except (*UNREADABLE, ValueError) as error:
         raise Unreadable(f"The file cannot be read ({type(error).__name__}): hand it in again.") from None
+
+
+# ---- weights ----
+
+
+def beside(notebook: Path, student: str) -> tuple[Handed, ...]:
+    """The files of weights in the folder of a notebook, each under its exercise's name."""
+    files = sorted(notebook.parent.glob(f"*{WEIGHTS}"))
+    return _with([Handed(student, "", str(notebook))], [Handed(student, "", str(file)) for file in files])[0].weights
+
+
+def _with(notebooks: list[Handed], files: list[Handed]) -> list[Handed]:
+    """A student's notebooks, each with the file for each exercise that asks for weights: the one nearest to the top."""
+    names = {one.weights.file: one.name for one in all_exercises().values() if one.weights} if files else {}
+    best: dict[str, Handed] = {}
+    for one in sorted(files, key=lambda one: (one.member or one.path).count("/")):
+        file = (one.member or one.path).replace("\\", "/").rsplit("/", 1)[-1]
+        for wanted, name in names.items():
+            if _plain(file) == _plain(wanted):
+                best.setdefault(name, replace(one, notebook=name))
+    return [replace(one, weights=tuple(best.values())) for one in notebooks]
+
+
+def _plain(file: str) -> str:
+    """A file's name without what browsers add to a second download: `lm.pretrain (1).safetensors`."""
+    return re.sub(r"[ _-]*\(?\d*\)?(?=\.safetensors$)", "", file.casefold())
+
+
+def load_weights(handed: Handed, exercise: str, asked: Weights) -> bytes:
+    """The bytes of the file that an exercise asks for. Raises Unfit or Missing."""
+    one = next((one for one in handed.weights if one.notebook == exercise), None)
+    if one is None:
+        raise Missing(f"Not attempted: no `{asked.file}` was handed in beside the notebook. {asked.how} writes it.")
+    if not one.member:
+        return take(Path(one.path), asked)
+    try:
+        data = load(one, asked.max_bytes + 1)
+    except Unreadable as problem:
+        raise Unfit(f"`{asked.file}`: {problem}") from None
+    fits(len(data), asked)
+    return data

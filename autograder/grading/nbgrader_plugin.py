@@ -21,8 +21,9 @@ from traitlets import Bool, Unicode
 
 from autograder.grading import grade, gradebook
 from autograder.grading.cohort import grade_one
-from autograder.grading.controller import Unable, Zygote
-from autograder.grading.handed import Handed
+from autograder.grading.controller import Zygote
+from autograder.grading.handed import Handed, beside
+from autograder.refusal import Refusal
 
 
 @cache
@@ -47,11 +48,13 @@ class Judge(NbGraderPreprocessor):
         with tempfile.NamedTemporaryFile("w", suffix=".ipynb", encoding="utf-8") as file:
             nbformat.write(nb, file)
             file.flush()
-            handed = Handed(names["student"], names["notebook"], file.name)
+            folder = Path(resources["metadata"]["path"])  # where nbgrader has put the submission's other files
+            weights = beside(folder / "notebook", names["student"])
+            handed = Handed(names["student"], names["notebook"], file.name, weights=weights)
             try:
                 zygote = _zygote(self.device, self.unsafe)
                 graded = grade_one(zygote, handed, instructor, grade.secret(course)[0], self.device)
-            except Unable as why:
+            except Refusal as why:
                 raise NbGraderException(str(why)) from None
         if graded.problem:
             raise NbGraderException(f"{names['student']}, {names['notebook']}: {graded.problem}")

@@ -83,7 +83,7 @@ def test_each_recipe_that_is_tried_has_a_row(folder, capsys):
     given = ["--tiny", "--tune", "--seeds", "1", "--device", "cpu", "--checkpoint", str(folder / "reviews")]
     fine_tune.main([*given, "--out", str(folder)])
     rows = [line for line in capsys.readouterr().out.splitlines() if line.endswith(" of 1")]
-    assert len(rows) == len(set(rows)) > 20
+    assert len(rows) == len(set(rows)) >= 20
     best = {row.split()[0]: float(row.split()[-3]) for row in reversed(rows)}
     assert all(float(row.split()[-3]) <= best[row.split()[0]] for row in rows)
 
@@ -164,3 +164,21 @@ def test_the_sentiment_reader_shows_each_token_and_takes_any_text():
     assert note.value == "Write something." and "<rect" not in picture.value
     text.value = "film " * 100
     assert picture.value.count("<rect") == 40 and "the first 40 are shown" in note.value
+
+
+def test_predicting_the_next_token_beside_the_class_leaves_pads_out():
+    torch.manual_seed(0)
+    model = fine_tune.Reader(11, 6, 2, 8, 1, dropout=0.0)
+    short, labels = torch.tensor([[3, 5, 2], [4, 1, 0]]), torch.tensor([0, 1])  # (B, T), (B,)
+    padded = torch.cat([short, torch.zeros(2, 3, dtype=torch.long)], 1)  # (B, T + 3)
+    alone, beside = (fine_tune.both_losses(model, (ids, labels), 0.5) for ids in (short, padded))
+    classes = fine_tune.both_losses(model, (short, labels), 0.0)
+    assert alone.item() == pytest.approx(beside.item(), rel=1e-5)
+    assert (alone - classes).item() == pytest.approx(2 * 0.5 * math.log(11), rel=0.3)
+
+
+def test_averaged_weights_are_the_mean_and_the_averaged_stay():
+    models = [Classifier(11, 6, 2, 8, 1, n_classes=2) for _ in range(3)]
+    mean, first = fine_tune.mean_of(models), models[0].head.weight.clone()
+    assert torch.allclose(mean.head.weight, sum(m.head.weight for m in models) / 3)
+    assert torch.equal(models[0].head.weight, first) and not mean.training

@@ -98,7 +98,7 @@ def labels(record: Record) -> None:
         ax.set(xlabel="labelled sentences", ylabel="accuracy on test sentences", xscale="log")
         ax.set_xticks(counts, [f"{n:,}" for n in counts], minor=False)
         ax.minorticks_off()
-        ax.legend(loc="lower right")
+        ax.legend(loc="lower right", bbox_to_anchor=(1, 0.12), ncols=2)
     rows = "; ".join(
         f"{n:,} labels: " + ", ".join(f"{LOOKS[way][0]} {_mean(record['labels'][str(n)][way]):.2f}" for way in LOOKS)
         for n in counts

@@ -170,7 +170,7 @@ def _for_students(solution: NotebookNode) -> NotebookNode:
         student, resources = step(config=config).preprocess(student, resources)
     for cell in student.cells:
         if "explore" in cell.metadata.get("tags", []):
-            del cell.metadata["editable"]  # made to be changed; the instructor's copy has it as it was
+            cell.metadata.pop("editable", None)  # made to be changed; the instructor's copy has it as it was
     return student
 
 

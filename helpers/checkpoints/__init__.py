@@ -7,6 +7,7 @@ nothing.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,29 @@ def save(name: str, model: nn.Module, tokenizer: Tokenizer, record: dict[str, An
     save_file(state, folder / f"{name}.safetensors", {"shared": json.dumps(again)} if again else None)
     tokenizers.save(tokenizer, folder / f"{name}.tokenizer.json")
     write(record, folder / f"{name}.json")
+
+
+def hand_in(model: nn.Module | Callable[[], nn.Module], name: str, folder: str | Path = ".") -> Path | None:
+    """Write `NAME.safetensors`, in half precision, by which an exercise that trains is judged; returns its path.
+
+    `model` may also be a function that trains one. If that is not written yet (it raises NotImplementedError), nothing
+    is handed in, and None is returned. ValueError if it is or gives no model.
+    """
+    try:
+        made = model if isinstance(model, nn.Module) else model()
+    except NotImplementedError:
+        print(f"Nothing to hand in for {name} yet: write the function that trains, then run this cell again.")
+        return None
+    if not isinstance(made, nn.Module):
+        raise ValueError(
+            f"hand_in() was given {type(made).__name__}, not a model: does your function return its model?"
+        )
+    path = Path(folder) / f"{name}.safetensors"
+    part = path.with_name(f"{path.name}.part")
+    save_file({key: x.detach().to("cpu", torch.float16).clone() for key, x in made.state_dict().items()}, part)
+    part.replace(path)  # at no moment is there half a file
+    print(f"{path.name}: {path.stat().st_size / 1e6:.1f} MB, handed in beside the notebook.")
+    return path
 
 
 def check_size(model: nn.Module) -> None:

@@ -7,8 +7,9 @@ import shutil
 import zipfile
 from pathlib import Path
 
-from autograder.exercise import STUB, TEXT_STUB
-from autograder.grading import submission
+from autograder import weights
+from autograder.exercise import STUB, TEXT_STUB, find
+from autograder.grading import handed, submission
 from autograder.grading.submission import Template, Unreadable
 from autograder.refusal import Refusal
 
@@ -38,19 +39,20 @@ def release(out: Path) -> Path:
     for name in RELEASED:
         source, target = ROOT / name, out / name
         if source.is_dir():
-            shutil.copytree(source, target, ignore=shutil.ignore_patterns(*LEFT_OUT))
+            own = [f"*{handed.WEIGHTS}"] if name == "notebooks" else []  # what somebody trained there
+            shutil.copytree(source, target, ignore=shutil.ignore_patterns(*LEFT_OUT, *own))
         elif source.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(source, target)
     # Students work in notebooks/; what was handed out is kept apart, so that their cells can be found again.
-    shutil.copytree(ROOT / "notebooks", out / "autograder" / "released", ignore=shutil.ignore_patterns(*LEFT_OUT))
+    shutil.copytree(out / "notebooks", out / "autograder" / "released")
     return out
 
 
 def submit(paths: list[Path], out: Path) -> dict[str, list[str]]:
-    """Pack notebooks into a zip, which is what is handed in; returns the exercises not attempted, by file.
+    """Pack notebooks and the weights beside them into a zip, which is what is handed in.
 
-    An earlier zip of notebooks is replaced, no other file is. Raises Unfit.
+    Returns the exercises not attempted, by file. An earlier such zip is replaced, no other file is. Raises Unfit.
     """
     from autograder.grading.grade import instructors, released
 
@@ -66,6 +68,8 @@ def submit(paths: list[Path], out: Path) -> dict[str, list[str]]:
         with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
             for path in paths:
                 archive.write(path, path.name)
+            for file in _weights(paths):
+                archive.write(file, file.name)
         part.replace(out)
     except OSError as error:
         raise Unfit(f"{out} cannot be written ({error.strerror}): name another file with --out.") from None
@@ -83,7 +87,27 @@ def unattempted(path: Path, copies: dict[str, Template]) -> list[str]:
     name = submission.notebook_for(path.name, list(copies)) or submission.notebook_of(cells, copies)
     placed = submission.rebuild(copies[name], cells)[0] if name else []
     answers = [cell for cell in placed if cell.role in ("answer", "written")]
-    return [cell.exercise for cell in answers if _blank(cell.source)]
+    return [cell.exercise for cell in answers if _open(cell, path.parent)]
+
+
+def _open(cell: submission.Placed, folder: Path) -> bool:
+    """Whether an exercise has no answer: no file where weights are asked for, else nothing but a stub."""
+    asked = find(cell.exercise).weights if cell.exercise else None
+    return not (folder / asked.file).is_file() if asked else _blank(cell.source)
+
+
+def _weights(notebooks: list[Path]) -> list[Path]:
+    """The weights that lie beside notebooks and that a grader could take. Raises Unfit."""
+    found: dict[str, Path] = {}
+    for path in notebooks:
+        for one in handed.beside(path, ""):
+            file, asked = Path(one.path), find(one.notebook).weights
+            try:
+                weights.take(file, asked)
+            except weights.Unfit as problem:
+                raise Unfit(f"Nothing was packed, because of {file}. {problem}") from None
+            found.setdefault(file.name, file)
+    return list(found.values())
 
 
 def _blank(answer: str) -> bool:
@@ -100,6 +124,6 @@ def _blank(answer: str) -> bool:
 def _holds_only_notebooks(path: Path) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
-            return all(name.endswith(".ipynb") for name in archive.namelist())
+            return all(name.endswith((".ipynb", handed.WEIGHTS)) for name in archive.namelist())
     except (OSError, zipfile.BadZipFile):
         return False

@@ -48,12 +48,11 @@ class Found:
 
 @dataclass(frozen=True)
 class Slip:
-    """A mistake that shows in the weights: `test(found)` is true of it, `example()` makes such weights for tests."""
+    """A mistake that shows in the weights: `test(found)` is true of it."""
 
     name: str
     test: Callable[[Found], bool]
     sentence: Callable[[Found], str]
-    example: Callable[[], dict[str, Tensor]]
 
 
 @dataclass(frozen=True)

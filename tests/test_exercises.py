@@ -10,10 +10,12 @@ from inspect import signature
 
 import pytest
 import variants
+from safetensors.torch import save
 
 from autograder.ask import ask
-from autograder.exercise import all_exercises, cases, seed
+from autograder.exercise import all_exercises, cases, find, seed
 from autograder.judge import judge
+from autograder.trained import judge_bytes
 
 DEVICE = os.environ.get("WORKBOOK_DEVICE", "cpu")
 EXERCISES = [e for e in all_exercises().values() if e.cases is not None]
@@ -129,6 +131,55 @@ def test_no_two_mistakes_share_a_name_or_a_sentence(exercise):
         == len({m.sentence for m in exercise.mistakes})
         == len(exercise.mistakes)
     )
+
+
+# ---- weights ----
+
+two_seeds = pytest.mark.parametrize("seed_of", list(SEEDS.values())[:2], ids=list(SEEDS)[:2])
+TRAINED = [e for e in all_exercises().values() if e.weights]
+
+
+def weights_of(table):
+    made = _gather(table)
+    named = {n: x.items() if isinstance(x, dict) else enumerate(x) for n, x in made.items()}
+    return [pytest.param(find(n), *one, id=f"{n}-{one[0]}".replace(" ", "_")) for n, x in named.items() for one in x]
+
+
+def weighed(exercise, make, seed_of):
+    data = save({name: x.contiguous() for name, x in make().items()})
+    return judge_bytes(exercise, data, seed(exercise, **seed_of))
+
+
+@two_seeds
+@pytest.mark.parametrize(("exercise", "_", "make"), weights_of("RIGHT"))
+def test_good_weights_are_right_and_the_numbers_are_told(exercise, _, make, seed_of):
+    found = weighed(exercise, make, seed_of)
+    assert (found.verdict, found.score) == ("right", exercise.points), found.sentence
+    assert len([word for word in found.detail.split() if word[0].isdigit()]) >= 2
+
+
+@two_seeds
+@pytest.mark.parametrize(("exercise", "slip", "make"), weights_of("SLIPS"))
+def test_weights_with_a_slip_are_wrong_with_its_sentence(exercise, slip, make, seed_of):
+    found = weighed(exercise, make, seed_of)
+    assert (found.verdict, found.score, found.mistake) == ("wrong", 0, slip)
+
+
+@two_seeds
+@pytest.mark.parametrize(("exercise", "_", "make"), weights_of("WRONG_WEIGHTS"))
+def test_weights_that_are_not_good_enough_get_both_numbers(exercise, _, make, seed_of):
+    found = weighed(exercise, make, seed_of)
+    assert (found.verdict, found.score) == ("wrong", 0)
+    assert exercise.weights.advice in found.sentence or found.mistake
+
+
+@pytest.mark.parametrize("exercise", TRAINED, ids=lambda e: e.name)
+def test_an_exercise_that_trains_has_a_card_two_right_files_and_one_for_each_slip(exercise):
+    assert exercise.signature and exercise.goal and exercise.why and exercise.hints
+    assert exercise.weights.file == f"{exercise.name}.safetensors"
+    assert len(_gather("RIGHT")[exercise.name]) >= 2
+    assert set(_gather("SLIPS")[exercise.name]) == {slip.name for slip in exercise.weights.slips}
+    assert _gather("WRONG_WEIGHTS")[exercise.name]
 
 
 def test_variants_are_for_exercises_that_exist():

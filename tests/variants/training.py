@@ -1,0 +1,98 @@
+"""Weights for the exercises that train: right ones, ones for each slip, and further wrong ones."""
+
+import random
+from functools import cache
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file
+from torch import nn
+
+from helpers import checkpoints, finetune
+from helpers.experiments import compare, live
+from helpers.text import sentences
+
+# python -m helpers.experiments.live --out tests/weights
+PRETRAINED = Path(__file__).parent.parent / "weights" / "lm.pretrain.safetensors"
+
+
+def fresh(build, seed=0):
+    torch.manual_seed(seed)
+    return build().state_dict()
+
+
+def pretrained():
+    return load_file(PRETRAINED)
+
+
+def one_guess():
+    """A head that says the same of each text: how frequent each token is."""
+    state = fresh(live.model)
+    counts = torch.bincount(live.texts().train, minlength=live.settings.vocab_size) + 1.0
+    return state | {"head.weight": torch.zeros_like(state["head.weight"]), "head.bias": counts.log()}
+
+
+def faded():
+    """A good model whose head is too sure of itself by far."""
+    state = pretrained()
+    return state | {"head.weight": 8 * state["head.weight"].float()}
+
+
+@cache
+def body():
+    return finetune.load_body(compare.model(), checkpoints.load("reviews")[0]).eval()
+
+
+@cache
+def probe(n=1500):
+    """The checkpoint's body, and a head fitted to its vectors of n training sentences, as a ridge regression."""
+    model = finetune.swap_head(body(), 2)
+    model.head = nn.Identity()
+    with torch.inference_mode():
+        some = random.Random(0).sample(sentences().train, n)
+        known = [(model(ids), labels) for ids, labels in compare.held_out(some)]
+    vectors, labels = (torch.cat(part) for part in zip(*known, strict=True))
+    mean, size = vectors.mean(0), vectors.std(0)
+    scaled, signs = (vectors - mean) / size, 2.0 * labels - 1
+    row = torch.linalg.solve(scaled.T @ scaled + n / 2 * torch.eye(len(mean)), scaled.T @ signs) / size
+    bias = signs.mean() - row @ mean
+    head = {"head.weight": torch.stack([-row, row]), "head.bias": torch.stack([-bias, bias])}
+    return {name: x.clone() for name, x in (body().state_dict() | head).items()}
+
+
+def swapped():
+    return {name: x.flip(0) if name.startswith("head.") else x for name, x in probe().items()}
+
+
+def fresh_head():
+    torch.manual_seed(1)
+    return finetune.swap_head(body(), 2).state_dict()
+
+
+def always_praise():
+    return probe() | {"head.weight": torch.zeros(2, compare.shape()[1]), "head.bias": torch.tensor([0.0, 9.0])}
+
+
+def half(make):
+    return lambda: {name: x.half() for name, x in make().items()}
+
+
+def as_float(make, dtype=torch.float32):
+    return lambda: {name: x.to(dtype) for name, x in make().items()}
+
+
+RIGHT = {
+    "lm.pretrain": [pretrained, as_float(pretrained), as_float(pretrained, torch.bfloat16)],
+    "finetune.compare": [probe, half(probe)],
+}
+SLIPS = {
+    "lm.pretrain": {"not trained": lambda: fresh(live.model), "the same answer to everything": one_guess},
+    "finetune.compare": {
+        "classes swapped": swapped,
+        "no better than a coin": fresh_head,
+    },
+}
+WRONG_WEIGHTS = {
+    "lm.pretrain": [faded],
+    "finetune.compare": [always_praise, lambda: fresh(compare.model)],
+}

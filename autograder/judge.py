@@ -75,7 +75,7 @@ def _target(exercise: Exercise, case: Case) -> Answer | None:
     """
     if not exercise.unique or case.fake:
         return None
-    found = ask(exercise.reference, exercise.ask, case)
+    found = ask(exercise.reference, exercise.ask, replace(case, rehearse=False))
     if found.status != "value" and not _refuses(found):
         raise RuntimeError(f"the book's own answer to {exercise.name} failed: {found.status} {found.note}")
     return found
@@ -249,6 +249,7 @@ def _diagnose(exercise: Exercise, pairs: list[tuple[Case, Answer]], fault: _Faul
         return None
     near = None
     pairs = [(case, answer) for case, answer in pairs if not case.fake or fault.kind == "device"]
+    pairs.sort(key=lambda pair: pair[0] is not fault.case)  # what is wrong there tells most mistakes apart
     for mistake in exercise.mistakes:
         if all(_like(exercise, mistake.version, *pair, strict=False) for pair in pairs):
             if all(_like(exercise, mistake.version, *pair, strict=True) for pair in pairs):
@@ -260,8 +261,8 @@ def _diagnose(exercise: Exercise, pairs: list[tuple[Case, Answer]], fault: _Faul
 def _like(exercise: Exercise, version: Any, case: Case, answer: Answer, strict: bool) -> bool:
     if case.fake and not strict:
         return True
-    if not strict and answer.status == "value":
-        case = replace(case, gradient=False)  # half the time, for the many mistakes that it is not
+    if not strict and answer.status == "value":  # half the time, for the many mistakes that it is not
+        case = replace(case, gradient=False, rehearse=False)
     theirs = ask(version, exercise.ask, case)
     if theirs.status != answer.status:
         return False

@@ -382,7 +382,6 @@ class Roles:
 
     signature = "roles(x: Tensor (B, Tx, D), y: Tensor (B, Ty, D)) -> dict[str, tuple[Tensor, Tensor, Tensor]]"
     reference = attention.roles
-    gradient = False
     dtypes = []
     why = "Who asks gives the number of rows, who answers gives the content: with that, no diagram can confuse you."
     hints = [

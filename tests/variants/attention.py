@@ -264,6 +264,11 @@ WRONG = {
         lambda q, k, v, mask=None: _attention(F.dropout(_dots(q, k), 0.5), v, mask),
     ],
     "attention.roles": [
+        lambda x, y: {
+            "self-attention over x": (x, x, x),
+            "x attends to y": (x, y.detach(), y.detach()),
+            "decoder attends to encoder": (x, y.detach(), y.detach()),
+        },
         lambda x, y: {},
         lambda x, y: {"self-attention over x": (x, x, x)},
         lambda x, y: dict.fromkeys(

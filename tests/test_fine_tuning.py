@@ -182,3 +182,12 @@ def test_averaged_weights_are_the_mean_and_the_averaged_stay():
     mean, first = fine_tune.mean_of(models), models[0].head.weight.clone()
     assert torch.allclose(mean.head.weight, sum(m.head.weight for m in models) / 3)
     assert torch.equal(models[0].head.weight, first) and not mean.training
+
+
+def test_what_is_loaded_computes_what_the_checkpoint_computes(folder):
+    task = fine_tune.load(fine_tune.Source(str(toy_reviews()), folder / "reviews", "cpu"))
+    state, _, _ = checkpoints.load("reviews", folder)
+    drifted = state | {name: x + 3 for name, x in state.items() if name.endswith("k_proj.bias")}
+    models = [finetune.load_body(Classifier(*task.shape, n_classes=2), some).eval() for some in (drifted, task.state)]
+    first, second = (model.hidden(task.test[0][:4], 0) for model in models)
+    assert torch.allclose(first, second, atol=1e-4)

@@ -101,6 +101,9 @@ def load(source: Source) -> Task:
     texts = sentences(source.csv)
     texts = replace(texts, test=texts.validation) if source.validation else texts
     state, tokenizer, record = checkpoints.load(source.checkpoint.name, source.checkpoint.parent)
+    # A bias on keys adds the same to all scores of a query, so the softmax does not see it, and long training lets it
+    # drift. A checkpoint where it made all scores of some queries fall to −80 gave NaN in fine-tuning on a GPU.
+    state = {name: torch.zeros_like(x) if name.endswith("k_proj.bias") else x for name, x in state.items()}
     shape = tuple(record["settings"][x] for x in ("vocab_size", "d_model", "n_heads", "d_ff", "n_layers"))
     parts = (finetune.examples(tokenizer, some, source.max_len) for some in (texts.train, texts.test))
     return Task(texts, *parts, state, shape, device.pick(source.device))

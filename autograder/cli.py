@@ -171,14 +171,17 @@ def _plainly(graded: Any) -> dict:
 
 
 def _submit(options: argparse.Namespace) -> int:
-    """Pack notebooks into one zip, which is what you hand in."""
+    """Pack notebooks, and the weights beside them, into one zip, which is what you hand in."""
+    import zipfile
+
     from autograder import bundle
 
     paths = _notebooks(options)
     for path, exercises in bundle.submit(paths, options.out).items():
         if exercises:
             print(f"Not attempted in {path}: {', '.join(exercises)}.")
-    print(f"Packed {', '.join(path.name for path in paths)} into {options.out}: hand in that file.")
+    with zipfile.ZipFile(options.out) as archive:
+        print(f"Packed {', '.join(archive.namelist())} into {options.out}: hand in that file.")
     print("`workbook check` says what each answer is worth.")
     return 0
 

@@ -23,10 +23,11 @@ from autograder.exercise import find
 from autograder.grading import submission
 from autograder.grading.cohort import Graded, Mark, grade_all
 from autograder.grading.controller import Limits
-from autograder.grading.handed import Handed, collect, load
+from autograder.grading.handed import Handed, collect, load, load_weights
 from autograder.grading.launch import Launched, Unable
 from autograder.grading.submission import Template, Unreadable
 from autograder.reports import feedback
+from autograder.weights import Unfit
 
 if TYPE_CHECKING:
     from autograder.grading.gradebook import Course
@@ -156,11 +157,21 @@ class _Written:
         if not graded.problem:
             self._assignment(graded.notebook)
             self.course.add(graded, self.copies[graded.notebook], _bytes(file))
+            self._keep_weights(graded, file)
             by_hand = self.course.by_hand(graded)
         path = feedback_path(self.settings.out, graded)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.unlink(missing_ok=True)
         path.write_text(feedback.page(graded, by_hand), "utf-8")
+
+    def _keep_weights(self, graded: Graded, file: Handed) -> None:
+        """Weights lie beside the notebook as it came, where nbgrader too would look for them."""
+        for asked in (find(mark.exercise) for mark in graded.marks):
+            if asked.weights:
+                with contextlib.suppress(Unfit):
+                    data = load_weights(file, asked.name, asked.weights)
+                    folder = self.settings.out / "submitted" / graded.student / graded.notebook
+                    (folder / asked.weights.file).write_bytes(data)
 
     def _assignment(self, name: str) -> None:
         if name not in self.assignments:

@@ -324,9 +324,8 @@ def _judge_files(options: argparse.Namespace, device: str, launched: Any) -> int
                 row = {"file": str(file)} | {k: getattr(verdict, k) for k in keep}
                 print(json.dumps(row, ensure_ascii=False), flush=True)
             else:
-                print(
-                    f"{file}: {verdict.verdict}, {verdict.score:g} of {verdict.points}. {verdict.sentence}", flush=True
-                )
+                words = f"{verdict.sentence} {verdict.detail if weighed else ''}".strip()
+                print(f"{file}: {verdict.verdict}, {verdict.score:g} of {verdict.points}. {words}", flush=True)
     return 0 if passed else 1
 
 

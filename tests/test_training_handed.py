@@ -9,6 +9,7 @@ import os
 import shutil
 import struct
 import zipfile
+from dataclasses import asdict
 
 import papers
 import pytest
@@ -19,12 +20,15 @@ from torch import nn
 
 from autograder import bundle, check, cli, exercise, notebooks, trained
 from autograder.exercise import Exercise, all_exercises
+from autograder.exercises import finetune_compare
 from autograder.grading import grade, nbgrader_plugin, sandbox
 from autograder.grading.controller import Limits
 from autograder.grading.handed import collect
 from autograder.grading.submission import template
 from autograder.weights import MAX_HEADER, Slip, Weights
 from helpers.checkpoints import hand_in
+from helpers.experiments import compare
+from helpers.text import reviews
 
 FILE = "start.line.safetensors"
 GOOD = {"weight": torch.tensor([[2.0]]), "bias": torch.zeros(1)}
@@ -424,10 +428,9 @@ def test_check_reads_the_weights_beside_the_notebook(here, capsys):
 
 
 def test_judge_takes_weights(here, capsys):
-    assert workbook(capsys, "judge", "start.line", here / FILE)[:2] == (
-        0,
-        f"{here / FILE}: right, 2 of 2. A line it is.\n",
-    )
+    code, said, _ = workbook(capsys, "judge", "start.line", here / FILE)
+    assert code == 0
+    assert said.startswith(f"{here / FILE}: right, 2 of 2. A line it is. Yours misses by 0.00")
     shutil.copy(here / FILE, here / "start.line__mine.safetensors")
     assert workbook(capsys, "judge", here / "start.line__mine.safetensors")[0] == 0
 
@@ -470,3 +473,14 @@ def test_nbgrader_with_this_judge_finds_them_where_it_puts_a_submission(here, tm
     made, _ = nbgrader_plugin.Judge().preprocess(handed, resources)
     shown = {cell.id: cell.outputs[0]["data"]["text/plain"] for cell in made.cells if cell.id.endswith("-check")}
     assert shown == {"start-line-check": "2.0", "start-double-check": "1.0"}
+
+
+# ---- the record that finetune.compare is measured against ----
+
+
+def test_the_recorded_runs_are_those_of_these_settings_and_leave_chance_no_say():
+    record, best = compare.recorded(), max(compare.recorded()["accuracy"]["scratch"])
+    settings = json.loads(json.dumps(asdict(compare.settings)))
+    assert (record["settings"], record["data"]) == (settings, reviews.checksum()), f"run {record['command']} again"
+    assert min(record["accuracy"]["pretrained"]) > best + finetune_compare.MARGIN
+    assert len(record["accuracy"]["scratch"]) == len(settings["seeds"]) >= 5

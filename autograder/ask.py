@@ -248,7 +248,8 @@ def _module(target: Callable, case: Case, inputs: tuple, named: dict) -> Any:
         weights |= dict(module.named_buffers())
         weights = {name: torch.empty(x.shape, dtype=x.dtype, device="cuda") for name, x in weights.items()}
     elif case.gradient:  # called with the weights of the case themselves, whose gradients are asked for
-        weights = {name: case.state[name] for name in weights}
+        names = [name for name, _ in module.named_parameters(remove_duplicate=False)]
+        weights = {name: case.state[name] for name in names if name in case.state}
     else:
         if case.rehearse:
             _first_call(module, inputs, named)
@@ -331,7 +332,9 @@ def _build(target: Callable, case: Case, inputs: tuple) -> nn.Module:
         held = module.state_dict(keep_vars=True)
     state = case.state or {}
     own = dict(module.named_parameters())
-    missing, extra = sorted(set(state) - set(held)), sorted(set(own) - set(state))
+    named = {id(held[name]) for name in state if name in held}  # a weight with two uses is listed by its first
+    missing = sorted(set(state) - set(held))
+    extra = sorted(name for name, weight in own.items() if name not in state and id(weight) not in named)
     if missing:
         raise Misnamed(f"it has no weight named {', '.join(missing[:4])}{_instead(extra)}")
     if extra:

@@ -65,7 +65,8 @@ def curve(record: Mapping[str, Any]) -> None:
     """Loss and BLEU of a recorded run."""
     steps, losses, scores = zip(*(point.values() for point in record["curve"]), strict=True)
     with style():
-        title = f"BLEU {scores[-1]:.0f} on validation sentences, and slowly still rising"
+        quarter = scores[len(scores) // 4]
+        title = f"BLEU {quarter:.0f} after a quarter of the steps, {scores[-1]:.0f} after all of them"
         figure, (left, right) = _panels(2, 4.6, 3.1, title)
         left.plot(steps, losses, color=BLUE, marker=".")
         left.set(title="while training", xlabel="step", ylabel="smoothed loss (nats per token)")
@@ -74,7 +75,7 @@ def curve(record: Mapping[str, Any]) -> None:
         show(
             figure,
             f"Over {steps[-1]:,} steps the training loss falls from {losses[0]:.2f} to {losses[-1]:.2f}, and BLEU on "
-            f"validation sentences rises from {scores[0]:.1f} to {scores[-1]:.1f}, most of it in the first quarter.",
+            f"validation sentences rises from {scores[0]:.1f} to {scores[-1]:.1f}, {quarter:.1f} after a quarter.",
         )
 
 
@@ -95,8 +96,8 @@ def heads(scores: Tensor, title: str) -> None:
         )
 
 
-def looking(found: Map, layer: int, head: int) -> None:
-    """One head of a map: rows are the words that are said, columns those that are heard."""
+def looking(found: Map, layer: int, head: int, marked: Sequence[tuple[str, str]] = ()) -> None:
+    """One head of a map: rows are the words that are said, columns those that are heard; `marked` pairs are framed."""
     weights = found.weights[layer, head]  # (T, S)
     n_rows, n_columns = weights.shape
     with style():
@@ -111,9 +112,17 @@ def looking(found: Map, layer: int, head: int) -> None:
         ax.set_xticks(range(n_columns), found.source, rotation=60, ha="right", rotation_mode="anchor")
         ax.set_yticks(range(n_rows), found.target)
         ax.set(xlabel="English, heard", ylabel="French, about to be said")
+        for said, heard in marked:
+            _frame(ax, found.source.index(heard), found.target.index(said))
         best = weights.argmax(-1).tolist()
         pairs = ", ".join(f"{said} → {found.source[j]}" for said, j in zip(found.target, best, strict=True))
         show(figure, f"A table of weights. Each French word looks most at: {pairs}.")
+
+
+def _frame(ax: Axes, x: int, y: int) -> None:
+    from matplotlib.patches import Rectangle
+
+    ax.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, fill=False, edgecolor=ORANGE, linewidth=2.5))
 
 
 # ---- models that went wrong ----
@@ -122,7 +131,9 @@ def looking(found: Map, layer: int, head: int) -> None:
 def losses(records: Mapping[str, Mapping[str, Any]]) -> None:
     """The training losses of some models, and the BLEU that each reached, on the right."""
     with style():
-        figure, (ax,) = _panels(1, 7.6, 3.8, "The lower the loss, the better the model?")
+        last = sorted((record["curve"][-1]["loss"], name) for name, record in records.items())
+        lowest = " and ".join(f"{name} (BLEU {records[name]['bleu']:.0f})" for _, name in last[:2])
+        figure, (ax,) = _panels(1, 7.6, 3.8, f"The lowest losses: {lowest}")
         said = []
         for (name, record), colour, marker in zip(records.items(), COLOURS, "os^Dv", strict=False):
             steps, values = zip(*((point["step"], max(point["loss"], 1e-8)) for point in record["curve"]), strict=True)

@@ -65,7 +65,14 @@ def judge(exercise: Exercise, cases: list[Case], answers: list[Answer]) -> Verdi
     fault = _telling(faults)
     if fault.kind != "refusal":  # what else is wrong is the same whether or not it refuses what it should
         pairs = [pair for pair, target in zip(pairs, targets, strict=True) if not (target and _refuses(target))]
+    failed = [other.case for other in faults if other.kind == fault.kind]
+    pairs.sort(key=lambda pair: _rank(pair[0], fault.case, failed))
     return _explain(exercise, pairs, fault)
+
+
+def _rank(case: Case, shown: Case, failed: list[Case]) -> tuple[bool, int, bool]:
+    """A wrong answer first, since it tells most mistakes apart, and among those one to a small module."""
+    return all(case is not other for other in failed), len(case.state or ()), case is not shown
 
 
 def _target(exercise: Exercise, case: Case) -> Answer | None:
@@ -249,7 +256,6 @@ def _diagnose(exercise: Exercise, pairs: list[tuple[Case, Answer]], fault: _Faul
         return None
     near = None
     pairs = [(case, answer) for case, answer in pairs if not case.fake or fault.kind == "device"]
-    pairs.sort(key=lambda pair: pair[0] is not fault.case)  # what is wrong there tells most mistakes apart
     for mistake in exercise.mistakes:
         if all(_like(exercise, mistake.version, *pair, strict=False) for pair in pairs):
             if all(_like(exercise, mistake.version, *pair, strict=True) for pair in pairs):

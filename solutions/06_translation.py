@@ -29,10 +29,12 @@
 # **Time** about three and a half hours. **Before this** 02_masks and 05_parameters.
 
 # %%
+from functools import partial
+
 import torch
 
 from autograder import check, progress
-from helpers import attention_maps, checkpoints, counting, decoding, suspects, translation, translator
+from helpers import attention_maps, checkpoints, counting, decoding, suspects, training, translation, translator
 from helpers.experiments import small_translator
 from helpers.figures import translation as figures
 from helpers.kv_cache import Cached
@@ -44,7 +46,7 @@ from helpers.text.translation import BOS, EOS, PAD, batches_at, source_ids, targ
 # A translator learns from sentences that somebody translated. To begin with we write them ourselves: a small grammar
 # makes everyday English sentences and their French, and takes care that articles, adjectives and participles agree.
 
-# %%
+# %% tags=["explore"]
 parts = small_translator.pairs()
 print({part: f"{len(getattr(parts, part)):,}" for part in ("train", "validation", "test")}, "pairs")
 for english, french in parts.train[:6]:
@@ -56,7 +58,7 @@ for english, french in parts.train[:6]:
 # has seen *we open the door*, too. So some verbs never meet some of their objects in training. The test part is made
 # of these combinations alone:
 
-# %%
+# %% tags=["explore"]
 for english, french in parts.test[:4]:
     print(f"{english:55} {french}")
 known = {english for english, _ in parts.train}
@@ -68,7 +70,7 @@ print("test sentences that are in the training part:", sum(english in known for 
 # Both languages are cut into the same kind of tokens as in 07_language_model, learned from both together: *table* and
 # *restaurant* need no translation, and names neither. Four ids have a meaning of their own.
 
-# %%
+# %% tags=["explore"]
 tokens = small_translator.tokenizer()
 source = source_ids(tokens, [english for english, _ in parts.train])  # (N, S)
 target = target_ids(tokens, [french for _, french in parts.train])  # (N, T)
@@ -88,8 +90,8 @@ for ids in (source[3], target[3]):
 # past: the causal mask hides what comes later, and the input is the target *moved by one place*. Before the first word
 # stands BOS.
 
-# %%
-row = target[3]  # (T,)
+# %% tags=["explore"]
+row = target[2]  # (T,)
 pieces = [tokens.id_to_token(i) for i in row[row != PAD].tolist()]
 figures.shifted(pieces[:-1], pieces[1:])
 
@@ -124,7 +126,7 @@ check("translation.shift_right", shift_right)
 #
 # **Padding.** How much of a batch is padding? Here are 64 pairs as they come, and 64 of like lengths:
 
-# %%
+# %% tags=["explore"]
 batch_at = batches_at(source, target, 64)
 as_they_come, alike = target[:64], batch_at(0)[1]  # (B, T) each
 as_they_come = as_they_come[:, : int((as_they_come != PAD).sum(1).max())]
@@ -140,13 +142,13 @@ for name, ids in (("as they come", as_they_come), ("of like lengths", alike)):
 # and shares $\varepsilon$ equally among all $V$. Predict: with $\varepsilon = 0.1$, what is the lowest loss that
 # anybody can reach?
 
-# %%
+# %% tags=["explore"]
 vocab_size = tokens.get_vocab_size()
 for smoothing in (0.0, 0.1, 0.3):
     shares = torch.full((vocab_size,), smoothing / vocab_size)
     shares[0] += 1 - smoothing
     entropy = -(shares * shares.clamp(min=1e-30).log()).sum()
-    print(f"smoothing {smoothing}: no loss is below {entropy:.2f} nats")
+    print(f"smoothing {smoothing}: no loss is below {abs(entropy):.2f} nats")
 
 # %% [markdown]
 # The floor is the entropy of the target itself. So losses with and without smoothing cannot be compared, and 0 is no
@@ -180,7 +182,7 @@ check("translation.loss", loss)
 # What does it look like? Which of the two terms counts first, where do they meet, and what does a wider model change?
 # Draw it on paper before you go on.
 
-# %%
+# %% tags=["explore"]
 figures.learning_rates([(512, 4000), (512, 8000), (128, 4000)])
 
 # %% [markdown]
@@ -204,7 +206,7 @@ def learning_rate(step, d_model, warmup):
 # %%
 check("translation.learning_rate", learning_rate)
 
-# %%
+# %% tags=["explore"]
 for warmup in (400, 4000, 40_000):
     print(f"warmup {warmup:6,}: highest rate {translation.learning_rate(warmup, 512, warmup):.1e}")
 
@@ -259,7 +261,7 @@ print(f"{sum(counting.count(small_translator.model())):,} parameters, one matrix
 
 # %% [markdown]
 # How good is it? Losses do not tell what comes out when it speaks, so we translate held-out sentences and compare them
-# with a person's. **BLEU** (Papineni et al. 2002) counts how many runs of one, two, three and four words of the output
+# with a reference. **BLEU** (Papineni et al. 2002) counts how many runs of one, two, three and four words of the output
 # are in the reference, and punishes what is too short. It goes from 0 to 100; 100 is word for word the same. It has
 # many dialects, so numbers are compared only if the same program counted them: here that is sacrebleu (Post 2018).
 #
@@ -271,7 +273,7 @@ held_out = parts.test
 english, references = [e for e, _ in held_out], [[f] for _, f in held_out]
 literal = small_translator.word_by_word(english)
 for e, (f,), said in list(zip(english, references, literal, strict=True))[:4]:
-    print(f"{e}\n    word by word: {said}\n    a person:     {f}")
+    print(f"{e}\n    word by word: {said}\n    reference:    {f}")
 print(f"BLEU of word by word, {len(english)} sentences: {translator.bleu(literal, references):.1f}")
 
 # %% [markdown]
@@ -290,10 +292,6 @@ print(f"BLEU of word by word, {len(english)} sentences: {translator.bleu(literal
 def train(model, source, target):
     """Train the model on pairs of ids (N, S) and (N, T), and return it."""
     ### BEGIN SOLUTION
-    from functools import partial
-
-    from helpers import training
-
     watched = parts.validation[:60]  # to look at, not to learn from
 
     def bleu(model):
@@ -317,14 +315,15 @@ check("translation.train", "translation.train.safetensors")
 # %% tags=["explore", "nbval-ignore-output"]
 said = translator.translate(small.eval(), tokens, english)
 for e, (f,), mine in list(zip(english, references, said, strict=True))[:6]:
-    print(f"{e}\n    {mine}" + ("" if mine == f else f"\n    a person: {f}"))
+    print(f"{e}\n    {mine}" + ("" if mine == f else f"\n    reference: {f}"))
 same = sum(mine == f for mine, (f,) in zip(said, references, strict=True)) / len(said)
-print(f"BLEU {translator.bleu(said, references):.1f}; {same:.0%} are word for word the person's")
+print(f"BLEU {translator.bleu(said, references):.1f}; {same:.0%} are word for word the reference")
 
 # %% [markdown]
-# Look at what goes wrong: mostly it is a noun or a verb, seldom the order, and rarely the agreement. The grammar of a
-# small world is learned before its dictionary. And note how BLEU stays near 0 for a while and then takes off, while the
-# loss falls all the time: a sentence is right only if all of its words are.
+# Compare this with word by word: the order is French now, *ne* and *pas* stand around the verb, pronouns before it. And
+# what is still wrong? Look for articles and adjectives of the wrong gender, for words that were rare, and for sentences
+# that get stuck. Then look at the curves again: the loss falls from the first step on, while BLEU stays near 0 for a
+# while, since a run of four words is right only if all of them are.
 
 # %% [markdown]
 # ## 7 · More than one hypothesis
@@ -374,7 +373,7 @@ check("translation.beam", beam)
 # Tatoeba is a collection of sentences that volunteers translate. A larger model of the same kind has learned from them
 # on a GPU, and its weights lie with the course, with the record of how they were made:
 
-# %%
+# %% tags=["explore"]
 large, real_tokens, record = translator.load("tatoeba")
 print(record["command"])
 minutes = record["seconds_training"] / 60
@@ -384,7 +383,7 @@ print(f"test: BLEU {test['greedy']:.1f}, greedily, on {test['sentences']:,} sent
 some = dict(test["some"])
 print(f"of {some.pop('sentences'):,} of them:", {name: round(value, 1) for name, value in some.items()})
 
-# %%
+# %% tags=["explore"]
 figures.curve(record)
 
 # %% [markdown]
@@ -392,15 +391,15 @@ figures.curve(record)
 # newspapers the same model would be lost. Several people's translations count as right; against the first alone, the
 # same output is worth less:
 
-# %%
+# %% tags=["explore"]
 print(f"all references {test['greedy']:.1f}, the first alone {test['greedy, first reference alone']:.1f}")
 
 # %% [markdown]
 # Beam search gains about a point. Where does it come from? Here are sentences for which it says something else than
-# greedy, each with the mean log-probability of both:
+# greedy, with the log-probability per token of both:
 
 
-# %%
+# %% tags=["explore"]
 def score(english, french, alpha=1.0):
     """Log-probability of a translation / length ** alpha, EOS included."""
     heard, spoken = source_ids(real_tokens, [english]), target_ids(real_tokens, [french])  # (1, S), (1, T + 1)
@@ -411,15 +410,39 @@ def score(english, french, alpha=1.0):
 
 
 for english in (
-    "He has been living in this town for ten years.",
+    "There is nothing left to eat in the house.",
     "I was about to leave when she called.",
+    "It took us two hours to find the station.",
     "You should have seen their faces when we arrived.",
-    "What time does the last train leave?",
 ):
-    found = [translator.translate(large, real_tokens, [english], width)[0] for width in (1, 4)]
     print(english)
-    for name, french in zip(("greedy", "beam"), found, strict=True):
+    for name, width in (("greedy", 1), ("beam", 4)):
+        [french] = translator.translate(large, real_tokens, [english], width)
         print(f"    {name:6} {score(english, french):.2f}  {french}")
+
+# %% [markdown]
+# The beam's sentences are likelier, each of them. The first is also the better one: greedy says that there is nothing
+# *else* to eat. The second is closer to the English. The third is likelier and wrong (*il nous a fallu* is right). And
+# the last? Their faces are *visages*, not *visions*. Did the search miss it?
+
+# %% tags=["explore"]
+for word in ("visions", "visages"):
+    print(f"{word} {score(english, f'Tu aurais dû voir leurs {word} quand nous arrivâmes.'):.2f}")
+
+# %% [markdown]
+# No: the model holds the wrong word for likelier. Search finds what a model believes; whether it believes the right
+# thing is another question. Nor is a beam sure to find something likelier than greedy does: greedy's own hypothesis may
+# fall out of the beam half-way. It mostly helps, and it costs `width` times as much.
+
+# %% [markdown]
+# Type a sentence, and watch. Each column is a step, the likeliest hypotheses on top; a ring is one that has ended, the
+# winner is orange, and below each token stands the score so far. With which width does it find something better than
+# greedy?
+
+# %% tags=["explore", "nbval-ignore-output"]
+from helpers.widgets.translation import beam_explorer
+
+beam_explorer(large, real_tokens, "She has a red car in front of the house.")
 
 # %% [markdown]
 # ### Thirteen sentences
@@ -428,7 +451,7 @@ for english in (
 # a wish denied, an order, *cannot help*. Three models translate them: the one from Tatoeba, greedily and with a beam of
 # four; the small one that you have just trained; and `elm`, a model whose training loss is far lower than that of both.
 
-# %%
+# %% tags=["explore"]
 thirteen = [
     "He is a teacher.",
     "She has a red car.",
@@ -453,7 +476,7 @@ for english, french, other in zip(thirteen, by_greedy, by_beam, strict=True):
 for english, french in zip(thirteen, translator.translate(small, tokens, thirteen), strict=True):
     print(f"{english:50} {french}")
 
-# %%
+# %% tags=["explore"]
 elm, elm_tokens, elm_record = suspects.load("elm")
 print(f"elm: training loss {elm_record['curve'][-1]['loss']:.4f}")
 ids = decoding.greedy(elm, source_ids(elm_tokens, thirteen[:4]), BOS, EOS, 8)  # (B, n)
@@ -472,7 +495,7 @@ for english, row in zip(thirteen, ids.tolist(), strict=False):
 # them, and only the newest token is to be computed (a **key–value cache**, Pope et al. 2022, §2.1). Does anything
 # change?
 
-# %%
+# %% tags=["explore"]
 ids = source_ids(real_tokens, thirteen)  # (B, S)
 plain, kept = (decoding.greedy(model, ids, BOS, EOS, 40) for model in (large, Cached(large)))
 print("same tokens:", torch.equal(plain, kept))
@@ -505,7 +528,7 @@ for length in (16, 64, 128):
 # count. In these sentences noun and adjective change places. A head that aligns words gives *voiture* to *car* and
 # *rouge* to *red*; here is the mean weight that it gives to the right word:
 
-# %%
+# %% tags=["explore"]
 swapped = [
     ("The red car is here.", "La voiture rouge est ici.", "red car voiture rouge"),
     ("The yellow door is here.", "La porte jaune est ici.", "yellow door porte jaune"),
@@ -522,16 +545,16 @@ figures.heads(given, "Weight on the right word, by head")
 # %% [markdown]
 # The strongest of them, on a sentence that took no part in the choice:
 
-# %%
+# %% tags=["explore"]
 layer, head = divmod(int(given.argmax()), given.shape[1])
 english = "She has a red car in front of the house."
 [french] = translator.translate(large, real_tokens, [english])
 found = attention_maps.look(large, real_tokens, english, french)
-figures.looking(found, layer, head)
+figures.looking(found, layer, head, [("voiture", "car"), ("rouge", "red")])
 
 # %% [markdown]
-# Follow the strong cells: down the diagonal, until *red car* and *voiture rouge* cross. Bahdanau et al. 2015 (§5.2.1)
-# saw this first. Nobody told the model which word belongs to which: it learned pairs of sentences.
+# Follow the strong cells: down the diagonal, until *red car* and *voiture rouge* cross (framed). Bahdanau et al. 2015
+# (§5.2.1) saw such crossings first. Nobody told the model which word belongs to which: it learned pairs of sentences.
 #
 # A caution. This head moves information from there to here; what the model does with it, the map does not say. Other
 # heads look elsewhere, and the encoder has mixed each word with its neighbours before anybody looks at it (Jain and
@@ -547,7 +570,7 @@ figures.looking(found, layer, head)
 # Let us see whether that can be. Here are five small translators, trained on the pairs of part 1, each of them spoilt
 # by one real fault:
 
-# %%
+# %% tags=["explore"]
 suspected = {name: suspects.load(name) for name in suspects.names()}
 figures.losses({name: record for name, (_, _, record) in suspected.items()})
 
@@ -559,7 +582,7 @@ figures.losses({name: record for name, (_, _, record) in suspected.items()})
 #
 # And among the others, is the best loss the best translator?
 
-# %%
+# %% tags=["explore"]
 for name, (model, its_tokens, record) in suspected.items():
     ids = decoding.greedy(model, source_ids(its_tokens, ["The dog sleeps under the table."]), BOS, EOS, 12)
     said = " ".join(its_tokens.id_to_token(i) for i in ids[0].tolist())
@@ -580,7 +603,7 @@ for name, (model, its_tokens, record) in suspected.items():
 # The first experiment, step by step. `batch` holds held-out pairs; we change what comes *after* the first token of the
 # target, and look at the logits of that first token:
 
-# %%
+# %% tags=["explore"]
 english, french = zip(*parts.test[:50], strict=True)
 for name, (model, its_tokens, _) in suspected.items():
     heard, spoken = source_ids(its_tokens, english), target_ids(its_tokens, french)  # (B, S), (B, T)
@@ -594,7 +617,7 @@ for name, (model, its_tokens, _) in suspected.items():
 # One model reads the future. The other four experiments are in `helpers.suspects`; each gives the share of sentences
 # for which its prediction comes true:
 
-# %%
+# %% tags=["explore"]
 found = {}
 for name, (model, its_tokens, _) in suspected.items():
     ids = source_ids(its_tokens, english), target_ids(its_tokens, french)

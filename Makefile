@@ -8,7 +8,7 @@ export PYTHON TORCH_INDEX
 export UV_SYSTEM_CERTS := 1
 
 IN := .venv/bin
-PYTEST := OMP_NUM_THREADS=1 $(IN)/python -m pytest -n 2 --dist loadfile
+PYTEST := OMP_NUM_THREADS=1 $(IN)/python -m pytest -n 2 --dist loadgroup
 COMPILE := --universal --generate-hashes --no-emit-index-url --python-version 3.11
 
 help: ## this list
@@ -41,7 +41,7 @@ fresh: setup
 	$(IN)/workbook build --check
 
 replay: setup ## run every solution notebook and compare its outputs
-	$(PYTEST) -p no:cacheprovider --nbval --nbval-current-env --nbval-cell-timeout=120 solutions/*.ipynb
+	$(PYTEST) --dist loadfile -p no:cacheprovider --nbval --nbval-current-env --nbval-cell-timeout=120 solutions/*.ipynb
 
 requirements: setup ## pin again after a change in pyproject.toml (UPGRADE=--upgrade for newer versions)
 	.tools/uv/bin/uv pip compile -q $(UPGRADE) pyproject.toml --extra test $(COMPILE) -o requirements.txt

@@ -1,7 +1,7 @@
 """05_parameters, first half: the layers that everything is stacked from, and the whole Transformer."""
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 
 import torch
 from torch import nn
@@ -764,8 +764,21 @@ class _Parts(models.Transformer):
         return self.head(self.decoded(target, self.encoded(source), self.memory_mask(source)))
 
 
+@lru_cache(maxsize=8)
+def _built(*sizes):
+    return _Parts(*sizes)
+
+
 def _model(**steps):
-    return type("Transformer", (_Parts,), steps)
+    """A version with other steps. All share their layers, which are most of the time that it takes to make a model."""
+    kind = type("Transformer", (_Parts,), steps)
+
+    def made(*sizes):
+        module = _built(*sizes)
+        module.__class__ = kind
+        return module
+
+    return made
 
 
 def _position_by_batch(self, embedding, ids):
@@ -834,10 +847,8 @@ def _causal_source(self, source):
     return causal & masks.padding(source, self.pad_id)
 
 
-class _TiedHead(_Parts):
-    def forward(self, source, target):
-        h = self.decoded(target, self.encoded(source), self.memory_mask(source))
-        return h @ self.target_embedding.weight.T
+def _tied_head(self, source, target):
+    return self.decoded(target, self.encoded(source), self.memory_mask(source)) @ self.target_embedding.weight.T
 
 
 class _StackOfModules(_Parts):
@@ -1088,7 +1099,7 @@ class Transformer:
         ),
         mistake(
             "tied head",
-            _TiedHead,
+            _model(forward=_tied_head),
             "You use the target embedding as head: here the head is a linear layer of its own, with a bias.",
         ),
         mistake(

@@ -421,9 +421,9 @@ for english in (
         print(f"    {name:6} {score(english, french):.2f}  {french}")
 
 # %% [markdown]
-# The beam's sentences are likelier, each of them. The first is also the better one: greedy says that there is nothing
-# *else* to eat. The second is closer to the English. The third is likelier and wrong (*il nous a fallu* is right). And
-# the last? Their faces are *visages*, not *visions*. Did the search miss it?
+# The beam's sentences are likelier, some by a hair only. The first is also the better one: greedy says that there is
+# nothing *else* to eat. The second is closer to the English. The third is likelier and wrong (*il nous a fallu* is
+# right). And the last? Their faces are *visages*, not *visions*. Did the search miss it?
 
 # %% tags=["explore"]
 for word in ("visions", "visages"):
@@ -576,9 +576,10 @@ figures.losses({name: record for name, (_, _, record) in suspected.items()})
 
 # %% [markdown]
 # Two have a loss that nobody can reach honestly: there are several right ways to go on after *The*, so some surprise
-# must remain. These two say nothing that is worth reading. If a low loss stands beside bad output, then training and
-# translating are not the same task, and more epochs make the loss better and the output no better. **It is a symptom,
-# not a lack of epochs.**
+# must remain. These two say nothing that is worth reading. Too little training makes a model stammer as well, as yours
+# may have done in part 6; but then it has a high loss to show for it. If a *low* loss stands beside bad output,
+# training and translating are not the same task, and more epochs make the loss better and the output no better. **It is
+# a symptom, not a lack of epochs.**
 #
 # And among the others, is the best loss the best translator?
 

@@ -9,11 +9,13 @@ from safetensors.torch import load_file
 from torch import nn
 
 from helpers import checkpoints, finetune
-from helpers.experiments import compare, live
+from helpers.experiments import compare, live, live_masked
 from helpers.text import sentences
 
 # python -m helpers.experiments.live --out tests/weights
 PRETRAINED = Path(__file__).parent.parent / "weights" / "lm.pretrain.safetensors"
+# python -m helpers.experiments.live_masked --out tests/weights
+MASKED = PRETRAINED.with_name("bert.pretrain.safetensors")
 
 
 def fresh(build, seed=0):
@@ -73,6 +75,44 @@ def always_praise():
     return probe() | {"head.weight": torch.zeros(2, compare.shape()[1]), "head.bias": torch.tensor([0.0, 9.0])}
 
 
+def masked():
+    return load_file(MASKED)
+
+
+def copying():
+    """Layers that change nothing, and a head that asks which token's vector it is."""
+    torch.manual_seed(0)
+    model = live_masked.model()
+    with torch.no_grad():
+        model.embeddings.token.weight.normal_()
+        for layer in model.encoder:
+            for last in (layer.attention.out_proj, layer.feed_forward.down):
+                last.weight.zero_()
+                last.bias.zero_()
+        model.transform.weight.copy_(torch.eye(len(model.transform.weight)))
+    return apart(model.state_dict())
+
+
+def apart(state):
+    """Each weight on its own: a head that is tied to an embedding is written twice."""
+    return {name: x.clone() for name, x in state.items()}
+
+
+def one_word():
+    """A head that says how frequent each word is."""
+    counts = torch.bincount(live_masked.texts().train.flatten(), minlength=len(live_masked.texts().vocabulary)) + 1.0
+    counts[: len(live_masked.SPECIAL)] = 1e-9
+    state = apart(fresh(live_masked.model))
+    return state | {name: 0 * state[name] for name in ("transform_norm.weight",)} | {"token_head.bias": counts.log()}
+
+
+def drowned():
+    """Right weights under a bias as large as what they say."""
+    state = masked()
+    loud = torch.randn(len(state["token_head.bias"]), generator=torch.Generator().manual_seed(0))
+    return state | {"token_head.bias": 9 * loud}
+
+
 def half(make):
     return lambda: {name: x.half() for name, x in make().items()}
 
@@ -84,6 +124,7 @@ def as_float(make, dtype=torch.float32):
 RIGHT = {
     "lm.pretrain": [pretrained, as_float(pretrained), as_float(pretrained, torch.bfloat16)],
     "finetune.compare": [probe, half(probe)],
+    "bert.pretrain": [masked, as_float(masked)],
 }
 SLIPS = {
     "lm.pretrain": {"not trained": lambda: fresh(live.model), "the same answer to everything": one_guess},
@@ -91,8 +132,14 @@ SLIPS = {
         "classes swapped": swapped,
         "no better than a coin": fresh_head,
     },
+    "bert.pretrain": {
+        "copies": copying,
+        "the same answer to everything": one_word,
+        "not trained": lambda: apart(fresh(live_masked.model)),
+    },
 }
 WRONG_WEIGHTS = {
     "lm.pretrain": [faded],
     "finetune.compare": [always_praise, lambda: fresh(compare.model)],
+    "bert.pretrain": [drowned],
 }

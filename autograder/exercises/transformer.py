@@ -1,7 +1,7 @@
 """05_parameters, first half: the layers that everything is stacked from, and the whole Transformer."""
 
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import cache
 
 import torch
 from torch import nn
@@ -10,6 +10,7 @@ from torch.nn import functional as F
 from autograder.ask import Case
 from autograder.exercise import exercise, holds, mistake
 from autograder.exercises.attention import additive, allowed
+from autograder.versions import version
 from helpers import layers, masks, models
 
 SAME_SHAPE = holds(
@@ -30,7 +31,7 @@ def _shapes(module, *init):
 
 
 def _feed(forward):
-    return type("FeedForward", (layers.FeedForward,), {"forward": forward})
+    return version(layers.FeedForward, forward=forward)
 
 
 class _WithNorm(layers.FeedForward):
@@ -164,7 +165,7 @@ class FeedForward:
 
 
 def _encoder(forward):
-    return type("EncoderLayer", (layers.EncoderLayer,), {"forward": forward})
+    return version(layers.EncoderLayer, forward=forward)
 
 
 def _two(attend, feed):
@@ -450,7 +451,7 @@ class EncoderLayer:
 
 
 def _decoder(forward):
-    return type("DecoderLayer", (layers.DecoderLayer,), {"forward": forward})
+    return version(layers.DecoderLayer, forward=forward)
 
 
 def _three(self_step=_right, cross_step=_right, feed_step=_right, order="scf", norms="123", cross=None):
@@ -764,21 +765,8 @@ class _Parts(models.Transformer):
         return self.head(self.decoded(target, self.encoded(source), self.memory_mask(source)))
 
 
-@lru_cache(maxsize=8)
-def _built(*sizes):
-    return _Parts(*sizes)
-
-
 def _model(**steps):
-    """A version with other steps. All share their layers, which are most of the time that it takes to make a model."""
-    kind = type("Transformer", (_Parts,), steps)
-
-    def made(*sizes):
-        module = _built(*sizes)
-        module.__class__ = kind
-        return module
-
-    return made
+    return version(_Parts, **steps)
 
 
 def _position_by_batch(self, embedding, ids):

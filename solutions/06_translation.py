@@ -601,7 +601,7 @@ for name, (model, its_tokens, record) in suspected.items():
 # | padding counted in the loss | after EOS it is sure that PAD comes next |
 # | no positions | the source read backwards gives the same answer |
 #
-# The first experiment, step by step. `batch` holds held-out pairs; we change what comes *after* the first token of the
+# The first experiment, step by step. On fifty held-out pairs we change what comes *after* the first token of the
 # target, and look at the logits of that first token:
 
 # %% tags=["explore"]
@@ -654,8 +654,8 @@ check("translation.diagnose", diagnose)
 # And the translator of *ne je je je je*? Its output alone does not say. A decoder that saw the future or its own
 # answers while training may speak like this; so may one that reads its output at the wrong step, or one that never
 # hears its source. Whoever has the model can decide: change the future, compare what is said with what is read, pad the
-# source, turn it round, exchange it for another one. Each takes a minute. Ten more epochs take hours, and decide
-# nothing.
+# source, turn it round, exchange it for another one. Each is a matter of seconds. Ten more epochs take far longer, and
+# decide nothing.
 #
 # Most of these experiments work before any training: that the future changes nothing can be asked of random weights.
 

@@ -94,10 +94,6 @@ def _first_row(logits, generator):
     return _drawn(logits[:1].expand_as(logits), generator)
 
 
-def _from_logits(logits, generator):
-    return torch.multinomial(logits.clamp(min=0) + 1e-6, 1, generator=generator)[:, 0]
-
-
 def _even(logits, generator):
     return torch.multinomial((logits > -math.inf).double(), 1, generator=generator)[:, 0]
 

@@ -83,10 +83,6 @@ def _first_alone(x, n_parts):
     return x.tensor_split(n_parts)[:1]
 
 
-def _last_alone(x, n_parts):
-    return x.tensor_split(n_parts)[-1:]
-
-
 def _equally(part, whole, n):
     return 1 / n
 

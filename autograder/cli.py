@@ -114,6 +114,8 @@ def _lab(options: argparse.Namespace) -> int:
 
 def _notebooks(options: argparse.Namespace) -> list[Path]:
     named = options.notebooks or [Path("notebooks")]
+    if not options.notebooks and not named[0].is_dir():
+        raise Refusal("there is no folder notebooks here: name your notebook, or go to the workbook's folder.")
     found = [file for path in named for file in (sorted(path.glob("*.ipynb")) if path.is_dir() else [path])]
     missing = [path for path in found if not path.is_file()]
     if missing or not found:
@@ -190,7 +192,9 @@ def _release(options: argparse.Namespace) -> int:
     """Write the students' bundle: notebooks, helpers and the grader, without solutions, tests and keys."""
     from autograder import bundle
 
-    print(f"The students' bundle is in {bundle.release(options.out)}.")
+    out = bundle.release(options.out)
+    size = sum(file.stat().st_size for file in out.rglob("*") if file.is_file())
+    print(f"The students' bundle, {size / 1e6:.0f} MB, is in {out}.")
     return 0
 
 
@@ -201,8 +205,7 @@ def _data(options: argparse.Namespace) -> int:
     try:
         print("\n".join(tatoeba.install(options.source)))
     except (OSError, ValueError) as error:
-        print(f"workbook: {error}", file=sys.stderr)
-        return 1
+        raise Refusal(str(error)) from None
     return 0
 
 

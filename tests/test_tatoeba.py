@@ -75,7 +75,7 @@ def data(capsys, *arguments):
 def refused(capsys, *arguments):
     """The one sentence that a command refuses with."""
     code, said, sentence = data(capsys, *arguments)
-    assert (code, said) == (1, "")
+    assert (code, said) == (2, "")
     assert sentence.startswith("workbook: ") and sentence.endswith(".\n") and sentence.count("\n") == 1
     return sentence
 

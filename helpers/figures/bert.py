@@ -64,22 +64,22 @@ def _fate(before: str, after: str, chosen: bool) -> str:
 
 
 def counting(record: Record) -> None:
-    """How many masked tokens the checkpoint tells, beside what counting tells. `record` is bert.json's."""
+    """How many chosen tokens the checkpoint tells, beside what counting tells. `record` is bert.json's."""
     told = {
         "always the commonest token": record["baselines"]["unigram"],
         "both neighbours, counted": record["baselines"]["neighbours"],
         "BERT": record["test"]["masked"],
     }
     lead = 100 * (told["BERT"] - told["both neighbours, counted"])
-    title = f"BERT tells {lead:.1f} points more than a table of both neighbours"
+    title = f"Of the chosen tokens BERT tells {lead:.1f} points more than a table"
     with style():
-        figure, (ax,) = _panels(1, 7.2, 2.2, title if lead > 0 else "A table of both neighbours tells as much as BERT")
+        figure, (ax,) = _panels(1, 7.2, 2.2, title if lead > 0 else "A table tells as many of the chosen tokens")
         ax.barh(list(told), [100 * share for share in told.values()], color=[GREY, ORANGE, BLUE])
         for y, share in enumerate(told.values()):
             ax.annotate(f"{share:.1%}", (100 * share, y), (4, 0), textcoords="offset points", va="center")
-        ax.set(xlabel="per cent of masked tokens told", xlim=(0, 100 * max(told.values()) * 1.15))
+        ax.set(xlabel="per cent of chosen tokens told", xlim=(0, 100 * max(told.values()) * 1.15))
     show(
-        figure, "Bars of masked tokens told: " + ", ".join(f"{name} {share:.1%}" for name, share in told.items()) + "."
+        figure, "Bars of chosen tokens told: " + ", ".join(f"{name} {share:.1%}" for name, share in told.items()) + "."
     )
 
 
@@ -93,11 +93,11 @@ def pretraining(record: Record) -> None:
         ax.plot(*zip(*points, strict=True), color=BLUE, marker="o", label="BERT")
         for name, colour, label in (("neighbours", ORANGE, "both neighbours"), ("unigram", GREY, "commonest token")):
             ax.axhline(100 * record["baselines"][name], color=colour, linestyle="--", label=f"{label}, counted")
-        ax.set(xlabel="step", ylabel="masked tokens told (%)", ylim=(0, None))
+        ax.set(xlabel="step", ylabel="chosen tokens told (%)", ylim=(0, None))
         ax.legend(loc="lower right", bbox_to_anchor=(1, 0.12))
     show(
         figure,
-        f"A rising curve of masked tokens told, from {points[0][1]:.0f} to {points[-1][1]:.0f} per cent, with level "
+        f"A rising curve of chosen tokens told, from {points[0][1]:.0f} to {points[-1][1]:.0f} per cent, with level "
         f"lines for counting at {100 * record['baselines']['neighbours']:.0f} and "
         f"{100 * record['baselines']['unigram']:.0f} per cent. {title}.",
     )

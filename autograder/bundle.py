@@ -103,7 +103,7 @@ def _weights(notebooks: list[Path]) -> list[Path]:
         for one in handed.beside(path, ""):
             file, asked = Path(one.path), find(one.notebook).weights
             try:
-                weights.take(file, asked)
+                weights.read(weights.take(file, asked), asked)
             except weights.Unfit as problem:
                 raise Unfit(f"Nothing was packed, because of {file}. {problem}") from None
             found.setdefault(file.name, file)

@@ -450,6 +450,9 @@ def test_submit_refuses_weights_that_no_grader_would_take(here, capsys):
     sparse(here / FILE)
     code, _, refused = workbook(capsys, "submit", here / f"{NAME}.ipynb")
     assert (code, "larger than" in refused) == (2, True)
+    (here / FILE).write_bytes(save(GOOD)[:-1])
+    code, _, refused = workbook(capsys, "submit", here / f"{NAME}.ipynb")
+    assert (code, "breaks off before its end" in refused) == (2, True)
 
 
 def test_a_release_holds_nobodys_weights(tmp_path, monkeypatch):

@@ -28,9 +28,11 @@ def _state(rng, module, *init):
     state = rng.weights(_shapes(module, *init))
     for name, w in state.items():
         size = next((size for part, size in SIZES.items() if part in name and name.endswith("weight")), 1)
+        if "norm" in name and name.endswith("weight"):
+            w.copy_((w.sign() + w.tanh() / 2) / w.shape[-1] ** 0.5)  # none so small that the next norm's input is
         w *= size * (w.shape[-1] ** 0.5 if size >= 60 and "down" not in name else 1)
     if "transform.bias" in state:
-        state["transform.bias"][0] = 40  # where GELU lets nothing through, only the epsilon would be left
+        state["transform.bias"][0] = 100  # where GELU lets nothing through, only the epsilon would be left
     return state
 
 
@@ -436,7 +438,7 @@ class Bert:
         def case(init, time, lengths, dtype="float64"):
             batch = len(lengths)
             ids, segments = rng.integers(0, init[0], batch, time), rng.integers(0, 2, batch, time)
-            segments[0, 0], segments[-1, -1] = 0, 1
+            segments[0, 0], segments[-1, -1], ids[:, 1:2] = 0, 1, 0  # a token of id 0 that is no padding
             real = (torch.arange(time) < torch.tensor(lengths)[:, None]).long()  # (B, T)
             return Case((ids, segments, real), init=init, state=_state(rng, models.Bert, *init), dtype=dtype)
 

@@ -186,19 +186,20 @@ print(f"word {(told_word == w).double().mean():.1%}, place {(told_place == p).do
 class Embeddings(nn.Module):
     """Token + position + segment, then a norm: `token position segment norm`; ids, segments (B, T) → (B, T, D)."""
 
-    ### BEGIN SOLUTION
     def __init__(self, vocab_size, d_model, max_len, n_segments=2):
         super().__init__()
+        ### BEGIN SOLUTION
         self.token = nn.Embedding(vocab_size, d_model)
         self.position = nn.Embedding(max_len, d_model)
         self.segment = nn.Embedding(n_segments, d_model)
         self.norm = nn.LayerNorm(d_model)
+        ### END SOLUTION
 
     def forward(self, ids, segment_ids):
+        ### BEGIN SOLUTION
         place = torch.arange(ids.shape[1], device=ids.device)  # (T,)
         return self.norm(self.token(ids) + self.position(place) + self.segment(segment_ids))  # (B, T, D)
-
-    ### END SOLUTION
+        ### END SOLUTION
 
 
 # %%
@@ -341,9 +342,9 @@ for a, b, is_next in bert.next_sentence_pairs(documents, torch.Generator().manua
 class Bert(nn.Module):
     """ids, segment ids, attention mask (B, T) each → logits of tokens (B, T, V) and of the next sentence (B, 2)."""
 
-    ### BEGIN SOLUTION
     def __init__(self, vocab_size, d_model, n_heads, d_ff, n_layers, max_len):
         super().__init__()
+        ### BEGIN SOLUTION
         self.embeddings = models.BertEmbeddings(vocab_size, d_model, max_len)
         self.encoder = nn.ModuleList(
             layers.EncoderLayer(d_model, n_heads, d_ff, activation=F.gelu) for _ in range(n_layers)
@@ -354,16 +355,17 @@ class Bert(nn.Module):
         self.token_head = nn.Linear(d_model, vocab_size)
         self.token_head.weight = self.embeddings.token.weight
         self.next_head = nn.Linear(d_model, 2)
+        ### END SOLUTION
 
     def forward(self, ids, segment_ids, attention_mask):
+        ### BEGIN SOLUTION
         mask = attention_mask.bool()[:, None, None, :]  # (B, 1, 1, T)
         x = self.embeddings(ids, segment_ids)  # (B, T, D)
         for layer in self.encoder:
             x = layer(x, mask)
         tokens = self.token_head(self.transform_norm(F.gelu(self.transform(x))))  # (B, T, V)
         return tokens, self.next_head(torch.tanh(self.pooler(x[:, 0])))  # (B, T, V), (B, 2)
-
-    ### END SOLUTION
+        ### END SOLUTION
 
 
 # %%

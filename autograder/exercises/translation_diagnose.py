@@ -74,7 +74,7 @@ class Diagnose:
     gradient = False
     dtypes = ()
     why = (
-        "Right, and by experiment: a loss of 0.5 beside *ne je je je je* names no cause, but each cause predicts "
+        "Right, and by experiment: a loss of 0.5 beside “ne je je je je” names no cause, but each cause predicts "
         "something that the others do not."
     )
     hints = [

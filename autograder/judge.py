@@ -255,16 +255,21 @@ def _diagnose(exercise: Exercise, pairs: list[tuple[Case, Answer]], fault: _Faul
     if fault.kind in ("timeout", "crash"):
         return None
     near = None
-    pairs = [(case, answer) for case, answer in pairs if not case.fake or fault.kind == "device"]
+    asked = [
+        (case, answer, _measured(exercise, answer.value, case) if answer.status == "value" and not case.fake else None)
+        for case, answer in pairs
+        if not case.fake or fault.kind == "device"
+    ]
     for mistake in exercise.mistakes:
-        if all(_like(exercise, mistake.version, *pair, strict=False) for pair in pairs):
-            if all(_like(exercise, mistake.version, *pair, strict=True) for pair in pairs):
+        if all(_like(exercise, mistake.version, *one, strict=False) for one in asked):
+            if all(_like(exercise, mistake.version, *one, strict=True) for one in asked):
                 return mistake
             near = near or mistake
     return near if fault.kind in ("value", "property", "error", "names", "refusal") else None
 
 
-def _like(exercise: Exercise, version: Any, case: Case, answer: Answer, strict: bool) -> bool:
+def _like(exercise: Exercise, version: Any, case: Case, answer: Answer, yours: Any, strict: bool) -> bool:
+    """Whether this version gives the student's answer to a case, which `yours` measures."""
     if case.fake and not strict:
         return True
     if not strict and answer.status == "value":  # half the time, for the many mistakes that it is not
@@ -278,7 +283,7 @@ def _like(exercise: Exercise, version: Any, case: Case, answer: Answer, strict: 
         return theirs.note == answer.note
     if case.fake:
         return bool(theirs.device) == bool(answer.device)
-    yours, known = (_measured(exercise, x.value, case) for x in (answer, theirs))
+    known = _measured(exercise, theirs.value, case)
     if difference(yours, known, exercise.tolerance) or difference(known, yours, exercise.tolerance):
         return False
     if not strict:

@@ -55,7 +55,7 @@ from helpers.text.wordpiece import MASK, SPECIAL
 
 
 # %% tags=["exercise:bert.wordpiece"]
-def cut(word, vocabulary):
+def wordpiece(word, vocabulary):
     """The word's pieces, each the longest that fits; all but the first begin with ##. ["[UNK]"] where nothing fits."""
     ### BEGIN SOLUTION
     found, start = [], 0
@@ -75,7 +75,7 @@ def cut(word, vocabulary):
 
 
 # %%
-check("bert.wordpiece", cut)
+check("bert.wordpiece", wordpiece)
 
 # %% [markdown]
 # "No way back" has consequences. Here *unlit* could be cut, and is not. Do you see how?
@@ -640,7 +640,7 @@ check("bert.who_masks", who_masks)
 
 
 # %% tags=["exercise:bert.labels"]
-def labels_needed():
+def labels():
     """For each question on the card the name of an option."""
     ### BEGIN SOLUTION
     return {
@@ -655,7 +655,7 @@ def labels_needed():
 
 
 # %%
-check("bert.labels", labels_needed)
+check("bert.labels", labels)
 
 # %% [markdown]
 # Ask BERT to write on. Put one gap at the end, take the likeliest, put the next gap behind it:

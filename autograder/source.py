@@ -61,8 +61,16 @@ def _dress(cell: NotebookNode, path: Path) -> tuple[str, str]:
     if "written" in named:
         return _mark(cell, "written", _find(named["written"], path))
     if check:
-        return _mark(cell, "check", _find(check, path))
+        return _mark(cell, "check", _asked_for(cell, _find(check, path), path))
     return _mark(cell, "", None)
+
+
+def _asked_for(cell: NotebookNode, exercise: Exercise, path: Path) -> Exercise:
+    """The exercise of a check cell, which gives the answer under the name that a grader looks for."""
+    due = f'check("{exercise.name}", {exercise.last})'
+    if not exercise.weights and cell.source.strip() != due:
+        raise Stale(f"{path.name}: the check of {exercise.name} must be `{due}`, since a grader looks for that name.")
+    return exercise
 
 
 def checked(cell: NotebookNode) -> str | None:

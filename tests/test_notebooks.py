@@ -205,6 +205,7 @@ UNFIT = {
     "no check": ((CHECK, "double(1)"), "start.double has 0 cells of the kind check where 1 is due"),
     "a check that is part of a cell": ((CHECK, f"{CHECK}\nprint()"), "0 cells of the kind check"),
     "two checks": ((CHECK, f"{CHECK}\n\n# %%\n{CHECK}"), "2 cells of the kind check"),
+    "another name": ((f"{CHECK}", 'check("start.double", twice)'), "a grader looks for that name"),
     "no card": (("{{card start.double}}", "Double it."), "0 cells of the kind card"),
     "no written answer": ((' tags=["written:start.why"]', ""), "must have no solution, or a tag"),
     "a name that is none": (("{{card start.double}}", "{{card start.duoble}}"), "Did you mean start.double"),

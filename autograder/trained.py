@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import torch
+from torch import nn
 
 from autograder import weights
 from autograder.exercise import Draws, Exercise
@@ -49,10 +50,10 @@ def measure(asked: Weights, state: dict[str, torch.Tensor], seed: int) -> Found:
     inputs = inputs_for(asked, seed)
     model = asked.build()
     model.load_state_dict(state)
-    with _calmly():
+    with _calmly(), _finite(model) as finite:
         yours = float(asked.score(model.eval(), *inputs))
         baseline = float(asked.baseline(*inputs))
-    if not math.isfinite(yours):
+    if not (math.isfinite(yours) and all(finite)):
         raise Unfit(
             f"With the weights in `{asked.file}` the model's answers are not finite: "
             "look at the losses of the training run, lower the learning rate or clip, and train again."
@@ -66,6 +67,21 @@ def inputs_for(asked: Weights, seed: int) -> tuple:
         return asked.data(Draws(seed))
     except (FileNotFoundError, ValueError) as missing:
         raise Refusal(str(missing)) from None
+
+
+@contextlib.contextmanager
+def _finite(model: nn.Module) -> Iterator[list[bool]]:
+    """Whether each answer of the model is finite: the largest of NaN is some class, so accuracy would not tell."""
+    finite: list[bool] = []
+
+    def look(_: nn.Module, __: tuple, out: object) -> None:
+        finite.append(not torch.is_tensor(out) or bool(torch.isfinite(out).all()))
+
+    hook = model.register_forward_hook(look)
+    try:
+        yield finite
+    finally:
+        hook.remove()
 
 
 @contextlib.contextmanager

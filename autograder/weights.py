@@ -180,9 +180,11 @@ class _Twice(Exception):
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        raise _Twice(_shown(next(name for i, (name, _) in enumerate(pairs) if name in dict(pairs[:i]))))
+    made = {}
+    for name, entry in pairs:
+        if name in made:
+            raise _Twice(_shown(name))
+        made[name] = entry
     return made
 
 

@@ -9,7 +9,7 @@ import os
 import shutil
 import struct
 import zipfile
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import papers
 import pytest
@@ -112,6 +112,13 @@ def test_answers_that_overflow_are_told():
     assert "not finite" in found.sentence
 
 
+def test_answers_that_are_no_numbers_are_told_even_where_the_score_is_one():
+    places = replace(LINE, weights=replace(LINE.weights, score=lambda model, x: float(model(x).argmax())))
+    found = trained.judge_bytes(places, save(GOOD | {"weight": torch.tensor([[3e38]])}), 0)
+    assert found.verdict == "wrong"
+    assert "not finite" in found.sentence
+
+
 def test_it_is_measured_in_evaluation_mode_without_gradients_on_one_thread_and_without_denormal_numbers(monkeypatch):
     seen = {}
 
@@ -168,6 +175,10 @@ FAULTS = {
     "no entry": (raw({"weight": [], "bias": BIAS}), "does not say where `weight`"),
     "true and false": (raw({"weight": entry(shape=(True, True)), "bias": BIAS}), "does not say where `weight`"),
     "a name twice": (raw(TWICE), "`weight` twice"),
+    "thousands of names, one twice": (
+        raw(b"{%s}" % b",".join(b'"%x":0' % (i % 13_000) for i in range(13_001))),
+        "twice",
+    ),
     "a list": (raw(b'{"a": [[[[', b""), "is damaged"),
     "nested deeply": (raw(b'{"a":' * 20_000), "is damaged"),
     "a long number": (raw(b'{"a": ' + b"9" * 9_000 + b"}"), "is damaged"),

@@ -56,6 +56,8 @@ def _facts(found, ids, batch_size, context):
     """What is true of the batches, whether they are cut as windows or as streams. Tokens tell their places."""
     pairs = all(type(b) in (list, tuple) and len(b) == 2 and all(torch.is_tensor(x) for x in b) for b in found)
     shape = _shape(found, batch_size, context) if pairs else "due"
+    if shape == "due" and pairs and any(x.is_floating_point() for pair in found for x in pair):
+        shape = "float"
     facts = {"pairs": pairs, "shape": shape}
     if not pairs or shape != "due":
         return facts | dict.fromkeys(UNTOLD)
@@ -160,6 +162,11 @@ class Batches:
             "targets equal inputs",
             _windows(0),
             "Your targets are the inputs themselves, so the model learns to copy: shift them, `ids[i + 1 : …]`.",
+        ),
+        mistake(
+            "numbers with a point",
+            _changed(lambda inputs, targets: (inputs.float(), targets.float())),
+            "Your batches hold floating-point numbers: tokens are whole numbers, or no embedding can look them up.",
         ),
         mistake(
             "shifted twice",

@@ -177,6 +177,7 @@ class Perplexity:
             (drawn(1), [rng.integer(2, 50)]),
             (drawn(2), [640, 3]),
             ([0.7, *drawn(4)], [64, 64, 64, 64, rng.integer(2, 20)]),
+            ([31.5, *drawn(1)], [rng.integer(40, 60), 3]),  # a run that went wrong: told as it is
         ]
 
     properties = [

@@ -371,6 +371,7 @@ WRONG = {
         lambda losses, n_tokens: math.exp(np.average(losses[:-1] or [0], weights=n_tokens[:-1] or [1])),
         lambda losses, n_tokens: 10 ** np.average(losses, weights=n_tokens),
         lambda losses, n_tokens: [math.exp(x) for x in losses],
+        lambda losses, n_tokens: math.exp(min(np.average(losses, weights=n_tokens), 20)),
     ],
     "lm.bigram": [
         _bigram_half,
@@ -390,6 +391,7 @@ WRONG = {
         _strided_rows,
         lambda ids, batch_size, context: [],
         lambda ids, batch_size, context: _gathered(ids[1:], batch_size, context)[::-1],
+        lambda ids, batch_size, context: [(x, y.float()) for x, y in _gathered(ids, batch_size, context)],
         lambda ids, batch_size, context: [(x, y, y) for x, y in _gathered(ids, batch_size, context)],
         lambda ids, batch_size, context: [x for x, _ in _gathered(ids, batch_size, context)],
         lambda ids, batch_size, context: [(x.tolist(), y.tolist()) for x, y in _gathered(ids, batch_size, context)],

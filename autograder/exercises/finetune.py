@@ -54,6 +54,7 @@ def _swapped(value, given, n_classes):
         "old rows": head.shape[1:] == old.shape[1:] and any(_same(a, b.to(a.dtype)) for a in head for b in old),
         "reset": [name for name in _differing(state, weights) if not name.startswith("head.")],
         "dtype": head.dtype == old.dtype,
+        "finite": all(bool(torch.isfinite(x).all()) for name, x in state.items() if name.startswith("head.")),
         "trainable": sorted(set(new["trainable"])),
     }
 
@@ -219,6 +220,11 @@ class SwapHead:
             "dtype",
             lambda found, *given: found["dtype"],
             "The new head has not the dtype of the old one, so the two parts do not fit: `dtype=old.dtype`.",
+        ),
+        holds(
+            "finite",
+            lambda found, *given: found["finite"],
+            "The new head holds NaN or infinite numbers, which no training mends: start it as `nn.Linear` does.",
         ),
         holds(
             "trainable",

@@ -409,6 +409,7 @@ WRONG = {
         _swap_one_more,
         _swap_hidden_layer,
         _swap_only_if_other,
+        _swap_then(lambda fresh, *_: nn.init.constant_(fresh.head.weight, torch.nan)),
         _swap_then(_half_shared),
         _swap_then(_buffers_emptied),
         _swap_then(_old_bias),

@@ -21,6 +21,7 @@ from torch import nn
 from autograder import bundle, check, cli, exercise, notebooks, trained
 from autograder.exercise import Exercise, all_exercises
 from autograder.exercises import finetune_compare
+from autograder.grading import cohort as pool
 from autograder.grading import grade, nbgrader_plugin, sandbox
 from autograder.grading.controller import Limits
 from autograder.grading.handed import collect
@@ -355,6 +356,18 @@ SCORES = {
     **dict.fromkeys(("poor", "none", "piped", "linked", "bomb"), 0),
 }
 SAID = {"none": "no `start.line", "piped": "pipe", "linked": "link", "bomb": "larger than", "poor": "the constant by"}
+
+
+@pytest.fixture(autouse=True)
+def in_this_process(monkeypatch):
+    """Where autograd was used, as other tests of this process may have, it does not work in a fork."""
+
+    def one_by_one(open_, zygote):
+        zygote.use(0)
+        monkeypatch.setitem(pool._own, "zygote", zygote)
+        yield from ((i, pool._grade(*task)) for i, task in open_.items())
+
+    monkeypatch.setattr(pool, "_in_pool", one_by_one)
 
 
 def graded(root, tmp_path):

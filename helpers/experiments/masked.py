@@ -60,7 +60,6 @@ class Settings:
         return self.vocab_size, self.d_model, self.n_heads, self.d_ff, self.n_layers, self.max_len
 
 
-LIVE = Settings(4096, 128, 4, 384, 2, 64, 0.0, 0.2, 32, 400, 1.5e-3, 40, every=50)  # below a minute on two cores
 TINY = Settings(300, 32, 2, 64, 2, 32, 0.0, 0.2, 16, 40, 5e-3, 5, every=20)
 
 

@@ -1,6 +1,7 @@
 """Notebooks and their sources, on a course of one small notebook; then the real ones."""
 
 import os
+import re
 from pathlib import Path
 
 import nbformat
@@ -157,6 +158,11 @@ def test_a_card_shows_everything_and_its_hints_one_inside_the_other():
     first, second = text.index("Hint 1 of 2"), text.index("Hint 2 of 2")
     assert text.index("one") < second < text.index("</details>")
     assert first < text.index("one")
+
+
+@pytest.mark.parametrize("page", all_exercises().values(), ids=lambda page: page.name)
+def test_numbered_questions_of_a_card_stand_in_lines_of_their_own(page):
+    assert not re.search(r"\S +[2-9]\. [A-Z]", page.goal)
 
 
 # ---- what is refused ----

@@ -421,8 +421,9 @@ class ReadTheFigure:
     """Read the two figures: accuracy after each epoch, and against the number of labels, both ways.
 
     1. What does pretraining bring at the first epoch, at the last, and with few labels? Give the difference with its
-    interval. 2. Where does the bag of words stand, and what follows? 3. Why are these curves accuracy and not
-    perplexity, and why do both losses start near ln 2 = 0.693?
+       interval.
+    2. Where does the bag of words stand, and what follows?
+    3. Why are these curves accuracy and not perplexity, and why do both losses start near ln 2 = 0.693?
     """
 
     why = "A difference without an interval, or without the simple method beside it, is half a finding."

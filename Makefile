@@ -1,15 +1,13 @@
 # The workbook's errands. `make` alone lists them; all of them set up `.venv` first, once.
-#   make demo PYTHON=python3.12       a Python of your choice (3.11 or newer)
-#   make demo TORCH_INDEX=<address>   no NVIDIA card: PyTorch without CUDA (see README)
+#   make lab PYTHON=python3.12       a Python of your choice (3.11 or newer)
+#   make lab TORCH_INDEX=<address>   no NVIDIA card: PyTorch without CUDA (see README)
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lab build check lint format fresh replay requirements clean
+.PHONY: help setup lab clean
 export PYTHON TORCH_INDEX
 # uv trusts the certificates that this machine trusts.
 export UV_SYSTEM_CERTS := 1
 
 IN := .venv/bin
-PYTEST := OMP_NUM_THREADS=1 $(IN)/python -m pytest -n 2 --dist loadgroup
-COMPILE := --universal --generate-hashes --no-emit-index-url --python-version 3.11
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -17,14 +15,23 @@ help: ## this list
 setup: ## make or mend .venv, with the pinned packages
 	@sh .ci/setup
 
+lab: setup ## open the course in JupyterLab
+	@$(IN)/workbook lab
+
+clean: ## remove the environment and its tools
+	rm -rf .venv .tools
+
+# ---- not for students ----
+
+.PHONY: demo test build check lint format fresh replay requirements
+PYTEST := OMP_NUM_THREADS=1 $(IN)/python -m pytest -n 2 --dist loadgroup
+COMPILE := --universal --generate-hashes --no-emit-index-url --python-version 3.11
+
 demo: setup ## grade a made-up class and say where its reports are
 	@$(IN)/workbook demo
 
 test: setup ## run the tests
 	@$(PYTEST)
-
-lab: setup ## open the course in JupyterLab
-	@$(IN)/workbook lab
 
 build: setup ## derive notebooks/ and solutions/*.ipynb from solutions/*.py
 	@$(IN)/workbook build
@@ -48,6 +55,3 @@ requirements: setup ## pin again after a change in pyproject.toml (UPGRADE=--upg
 	printf 'uv\nhatchling>=1.27\neditables\n' | UV_CUSTOM_COMPILE_COMMAND='make requirements' \
 		.tools/uv/bin/uv pip compile -q $(UPGRADE) - $(COMPILE) -o requirements-setup.txt
 	@! grep -n '://' requirements.txt requirements-setup.txt
-
-clean: ## remove the environment and its tools
-	rm -rf .venv .tools

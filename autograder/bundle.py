@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import shutil
 import zipfile
 from pathlib import Path
@@ -14,8 +15,10 @@ from autograder.grading.submission import Template, Unreadable
 from autograder.refusal import Refusal
 
 ROOT = Path(__file__).resolve().parent.parent
-RELEASED = ("notebooks", "helpers", "autograder", ".ci", "pyproject.toml", "requirements.txt", "requirements-setup.txt")
-RELEASED += ("README.md", "LICENSE", "LICENSE-PROSE", "Makefile", ".gitignore")
+RELEASED = ("notebooks", "helpers", "autograder", ".ci/setup", "pyproject.toml", "requirements.txt")
+RELEASED += ("requirements-setup.txt", "README.md", "LICENSE", "LICENSE-PROSE", "Makefile", ".gitignore")
+TEACHERS = re.compile(r"<!-- not for students -->\n.*?<!-- end -->\n\n?|^# -+ not for students -+\n.*\Z", re.S | re.M)
+STUDENTS = re.compile(r"<!-- for students\n(.*?)-->\n", re.S)
 LEFT_OUT = ("__pycache__", "*.pyc", ".ipynb_checkpoints", ".workbook", "keys*", "*.key", ".secret")
 
 
@@ -44,9 +47,19 @@ def release(out: Path) -> Path:
         elif source.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(source, target)
+    for name in ("README.md", "Makefile"):
+        (out / name).write_text(_for_students((ROOT / name).read_text("utf-8"), out), "utf-8")
     # Students work in notebooks/; what was handed out is kept apart, so that their cells can be found again.
     shutil.copytree(out / "notebooks", out / "autograder" / "released")
     return out
+
+
+def _for_students(text: str, out: Path) -> str:
+    """What is marked for students or not for them is shown or taken out, with rows on folders that they do not get."""
+    text = STUDENTS.sub(r"\1", TEACHERS.sub("", text))
+    rows = re.compile(r"\| `(\w+)/` \|")
+    lines = text.rstrip().splitlines()
+    return "\n".join(x for x in lines if not (row := rows.match(x)) or (out / row[1]).is_dir()) + "\n"
 
 
 def submit(paths: list[Path], out: Path) -> dict[str, list[str]]:

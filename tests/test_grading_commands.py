@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import zipfile
 
 import papers
@@ -179,6 +180,21 @@ def test_a_release_holds_no_solutions_and_overwrites_nothing(tmp_path):
             assert "BEGIN SOLUTION" not in (out / name).read_text("utf-8")
     with pytest.raises(bundle.Unfit):
         bundle.release(out)
+
+
+def test_what_a_bundle_says_can_be_done_can_be_done_in_it(tmp_path):
+    out = bundle.release(tmp_path / "bundle")
+    text, make = (out / "README.md").read_text("utf-8"), (out / "Makefile").read_text("utf-8")
+    targets = set(re.findall(r"(?m)^([a-z]+):", make))
+    assert targets == {"help", "setup", "lab", "clean"}
+    assert set(re.findall(r"(?:`|^)make ([a-z]+)", text + (out / ".ci" / "setup").read_text(), re.M)) <= targets
+    assert set(re.findall(r"^workbook ([a-z]+)", text, re.M)) == {"lab", "check", "submit"}
+    folders, files = re.findall(r"^\| `(\w+)/`", text, re.M), re.findall(r"\]\(([A-Z-]+)\)", text)
+    assert folders
+    assert all((out / name).exists() for name in folders + files)
+    assert "<!--" not in text
+    assert "tests" not in text
+    assert "solutions" not in text
 
 
 @pytest.mark.parametrize(

@@ -164,11 +164,14 @@ def _tell(results: list) -> None:
                 print(f"      {mark.sentence}")
         for repair in graded.repairs:
             print(f"  note: {repair}")
+        if graded.by_hand:
+            are = "point is" if graded.by_hand == 1 else "points are"
+            print(f"  {graded.by_hand} {are} marked by your instructor")
 
 
 def _plainly(graded: Any) -> dict:
     marks = [{k: v for k, v in vars(m).items() if k not in ("card", "fingerprint")} for m in graded.marks]
-    keep = ("student", "notebook", "path", "problem", "repairs", "copies", "score")
+    keep = ("student", "notebook", "path", "problem", "repairs", "copies", "score", "by_hand")
     return {k: getattr(graded, k) for k in keep} | {"marks": marks}
 
 

@@ -113,6 +113,12 @@ def test_check_says_what_each_answer_is_worth(here, capsys):
     assert {m["exercise"]: m["score"] for m in found["marks"]} == {"masks.causal": 2.0, "masks.padding": 0.0}
 
 
+def test_check_says_how_many_points_a_person_gives(here, capsys):
+    said = workbook(capsys, "check", "--unsafe")[1]
+    assert "2 of 3 points" in said
+    assert f"{find('masks.why').points} points are marked by your instructor" in said
+
+
 def test_check_of_a_broken_file_is_no_success(here, capsys):
     (here / "notebooks" / "02_masks.ipynb").write_text("")
     code, said, _ = workbook(capsys, "check", "--unsafe")

@@ -73,6 +73,11 @@ class Graded:
     def score(self) -> float:
         return sum(mark.score for mark in self.marks)
 
+    @property
+    def by_hand(self) -> int:
+        """Points that a person has to give, for written answers."""
+        return sum(find(cell.exercise).points for cell in self.cells if cell.role == "written" and cell.exercise)
+
 
 # ---- grading one ----
 

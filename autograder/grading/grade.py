@@ -216,6 +216,10 @@ def table(graded: list[Graded]) -> Table:
         scores = [_score(g) for g in of_student if g.marks]
         row = (student, "\n".join(scores) or "–", "\n".join(words(of_student)) or "nothing")
         made.add_row(*map(Text, row))  # as it stands: a student's brackets are no markup
+    written = {g.notebook: g.by_hand for g in graded if g.by_hand}
+    if written:
+        points = ", ".join(f"{written[name]} in {name}" for name in sorted(written))
+        made.caption = f"Not counted here are the points that you give by hand: {points}."
     return made
 
 

@@ -94,7 +94,7 @@ def refuse(exercise: Exercise, verdict: str, sentence: str) -> Verdict:
 
 
 def not_attempted(exercise: Exercise) -> Verdict:
-    return refuse(exercise, "not attempted", f"Not attempted yet: write `{exercise.last}` and run its cell first.")
+    return refuse(exercise, "not attempted", f"Not attempted: `{exercise.last}` was not written, or its cell was not run.")
 
 
 def not_your_own(exercise: Exercise, found: str) -> Verdict:

@@ -104,7 +104,7 @@ def take(path: Path, asked: Weights) -> bytes:
             raise Unfit(f"`{name}` is a link, which is not followed: write the file itself with {asked.how}.")
         opened = os.open(path, flags)
     except FileNotFoundError:
-        raise Missing(f"Not attempted yet: there is no `{name}`. Train a model and hand it in: {asked.how}.") from None
+        raise Missing(f"Not attempted: there is no `{name}`. Once a model is trained, {asked.how} writes it.") from None
     except (OSError, ValueError) as error:
         raise Unfit(f"`{name}` cannot be opened ({type(error).__name__}): write it with {asked.how}.") from None
     with os.fdopen(opened, "rb") if stat.S_ISREG(os.fstat(opened).st_mode) else _refused(opened, asked) as file:

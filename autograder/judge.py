@@ -94,7 +94,7 @@ def refuse(exercise: Exercise, verdict: str, sentence: str) -> Verdict:
 
 
 def not_attempted(exercise: Exercise) -> Verdict:
-    return refuse(exercise, "not attempted", f"Not attempted: `{exercise.last}` was not written, or its cell was not run.")
+    return refuse(exercise, "not attempted", f"Not attempted: `{exercise.last}` was not written, or its cell not run.")
 
 
 def not_your_own(exercise: Exercise, found: str) -> Verdict:

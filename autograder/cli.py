@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import json
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -91,13 +92,30 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _device(options: argparse.Namespace) -> str:
-    """The device asked for, or the CPU, which is said (where it disturbs no JSON)."""
+    """The device asked for; one that is known and missing here is the CPU, which is said (where it disturbs no JSON).
+
+    Raises Refusal for one that nobody has heard of, or that the course does not use.
+    """
     if options.device == "cpu":
         return "cpu"
     from helpers import device
 
+    if not re.fullmatch(r"cpu|mps|cuda(:\d+)?", options.device):
+        raise Refusal(f"there is no device {options.device!r}: {_there()}.")
     with contextlib.redirect_stdout(sys.stderr):
         return str(device.pick(options.device))
+
+
+def _there() -> str:
+    """The devices of this machine, in words."""
+    import torch
+
+    there = ["cpu"]
+    if torch.cuda.is_available():
+        there += [f"cuda:{i}" for i in range(torch.cuda.device_count())]
+    if torch.backends.mps.is_available():
+        there.append("mps")
+    return f"--device takes {', '.join(there[:-1])} or {there[-1]} here" if there[1:] else "there is only cpu here"
 
 
 def _lab(options: argparse.Namespace) -> int:

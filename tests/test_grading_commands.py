@@ -78,6 +78,17 @@ def test_a_command_that_is_no_command_gets_a_sentence(capsys, line):
     assert "--help" in said
 
 
+@pytest.mark.parametrize("name", ["tpu", "CUDA", "cuda:x", "meta", "xpu", ""])
+@pytest.mark.parametrize(
+    "line", [["check"], ["grade", "in"], ["demo"], ["judge", "masks.causal", "x.py"]], ids=lambda x: x[0]
+)
+def test_an_unknown_device_is_refused_and_what_is_there_is_named(here, capsys, line, name):
+    code, said, refused = workbook(capsys, *line, "--device", name)
+    assert (code, said) == (2, "")
+    assert repr(name) in refused and "cpu" in refused
+    assert refused.count("\n") == 1
+
+
 def test_submit_replaces_its_own_zip_and_nothing_else(here, capsys):
     (here / "thesis.txt").write_text("years of work")
     assert workbook(capsys, "submit")[0] == workbook(capsys, "submit")[0] == 0

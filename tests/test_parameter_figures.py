@@ -26,6 +26,15 @@ def test_the_calculator_follows_its_presets_and_refuses_heads_that_do_not_divide
     assert picture.value == before
 
 
+def test_after_sizes_of_ones_own_the_same_preset_can_be_chosen_again():
+    known, kind, first, _, picture, _ = widget.parameter_calculator().children
+    before = picture.value
+    first.children[0].value = 5000  # vocab_size
+    assert known.value is None and picture.value != before
+    known.value = "seed"
+    assert picture.value == before and first.children[0].value == 100
+
+
 def test_tokens_on_their_own_side_meet_each_weight_on_one_side_only():
     preset = widget.PRESETS["base"][1]
     flops = figures.sided_flops(parameters.tied_transformer(preset), 1000)

@@ -33,6 +33,8 @@ def test_moving_a_slider_redraws_and_says_the_similarity():
     assert picture.value != before
     assert f"= {positions.similarity(-7, 12, 100):.2f}".replace("-", "−") in note.value
     assert "k = −7 as for k = 7" in note.value
+    k.value = 40
+    assert turns(picture.value)[0] == "2,292"  # 40 radians
 
 
 @pytest.mark.parametrize(("kind", "finds"), [("rotary", True), ("learned", False)])

@@ -49,6 +49,9 @@ def test_a_sentence_a_width_and_nothing_at_all_redraw_the_tree(model, tokens):
     assert "Greedy says the same" in note.value
     typed.value = "<b>&"
     assert "<b>&" not in picture.value
+    assert "Only the first" not in note.value
+    typed.value = "we follow him " * 9
+    assert "Only the first 24 words were translated" in note.value
     typed.value = "  "
     assert picture.value == "" and note.value
 

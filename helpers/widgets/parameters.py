@@ -69,8 +69,13 @@ def parameter_calculator(preset: str = "seed") -> ipywidgets.Widget:
         if filling:
             return
         chosen = {name: control.value for name, control in sizes.items()}
+        own = (kind.value, tuple(chosen.values()))
+        known.value = next((name for name, (k, c) in PRESETS.items() if (k, tuple(c.shape)) == own), None)
         if chosen["d_model"] % chosen["n_heads"]:
-            note.value = f"{chosen['n_heads']} heads cannot share {chosen['d_model']} features: choose a divisor."
+            note.value = (
+                f"{chosen['n_heads']} heads cannot share {chosen['d_model']} features: choose a divisor. "
+                "The bar above is still that of the sizes before."
+            )
             return
         counted = parts(build(kind.value, **chosen))
         picture.value = draw(counted)
@@ -78,6 +83,8 @@ def parameter_calculator(preset: str = "seed") -> ipywidgets.Widget:
         note.value = f"In float32 that is {size:,.1f} MB; counting took none, as no weights were made."
 
     def fill(_: object = None) -> None:
+        if known.value is None:  # sizes of your own
+            return
         filling.append(True)  # one drawing at the end, not one for each size
         kind.value, shape = PRESETS[known.value]
         for control, value in zip(sizes.values(), shape.shape, strict=True):

@@ -30,7 +30,9 @@ def clock(x: float, k: float, w: float, left: int) -> str:
     steps = [w * x + turn * s / 40 for s in range(41)]
     points = " ".join(f"{cx + 0.7 * RADIUS * math.sin(a):.1f},{cy - 0.7 * RADIUS * math.cos(a):.1f}" for a in steps)
     parts.append(f"<polyline points='{points}' fill='none' stroke='{ORANGE}' stroke-width='2'/>")
-    for y, label in ((9, f"w = {w:.2g}"), (21, f"turned {math.degrees(k * w):.3g}°".replace("-", "−"))):
+    degrees = math.degrees(k * w)
+    turned = f"{degrees:,.0f}" if abs(degrees) >= 1000 else f"{degrees:.3g}"
+    for y, label in ((9, f"w = {w:.2g}"), (21, f"turned {turned}°".replace("-", "−"))):
         parts.append(f"<text x='{cx}' y='{y}' text-anchor='middle'>{label}</text>")
     return f"<g>{''.join(parts)}</g>"
 
@@ -91,9 +93,9 @@ def clock_explorer(d_model: int = 10) -> ipywidgets.Widget:
         here, there = positions.sinusoidal(x.value + REACH + 1, width.value, base.value)[
             [x.value, x.value + abs(k.value)]
         ]
+        both = f"k = {k.value} as for k = {-k.value}" if k.value else "k = 0"
         note.value = (
-            f"PE(x)·PE(x + k) = {float(here @ there):.2f} of at most {width.value / 2:g}, "
-            f"for k = {k.value} as for k = {-k.value}, and for any x."
+            f"PE(x)·PE(x + k) = {float(here @ there):.2f} of at most {width.value / 2:g}, for {both}, and for any x."
         ).replace("-", "−")
 
     for control in (x, k, width, base):

@@ -15,7 +15,13 @@ from helpers.kv_cache import Cached
 from helpers.models import Transformer
 from helpers.text.translation import BOS, EOS, source_ids, text
 
-STEP, ROW, LEFT, TOP = 84, 44, 14, 26
+GAP, ROW, LEFT, TOP = 20, 44, 14, 26
+LONGEST = 24  # words of a sentence
+# A rim in the background's colour, so that lines do not cross letters; none where no such colour is known.
+HALO = (
+    "paint-order:stroke;stroke-width:3px;stroke-linejoin:round;"
+    "stroke:var(--jp-layout-color0,var(--vscode-editor-background,transparent))"
+)
 Ids = tuple[int, ...]
 
 
@@ -65,34 +71,59 @@ def draw(nodes: list[Node], best: Ids, tokenizer: Tokenizer, alpha: float) -> st
     columns: dict[int, list[Node]] = {}
     for node in sorted(nodes, key=lambda node: -node.total):
         columns.setdefault(len(node.ids), []).append(node)
-    place = {n.ids: (LEFT + k * STEP, TOP + row * ROW) for k, c in columns.items() for row, n in enumerate(c)}
+    pieces = {n.ids: tokenizer.id_to_token(n.ids[-1]).replace("▁", "␣") if n.ids else "<bos>" for n in nodes}
+    wide = [max(26, 7 * max(len(pieces[n.ids]) for n in columns[k])) for k in sorted(columns)]  # pixels of each column
+    middle = [LEFT + sum(wide[:k]) + wide[k] / 2 + k * GAP for k in range(len(wide))]
+    place = {n.ids: (middle[k], TOP + row * ROW) for k, c in columns.items() for row, n in enumerate(c)}
     lines, words = [], []
     for node in nodes:
         x, y = place[node.ids]
         won = best[: len(node.ids)] == node.ids
-        colour, wide = (ORANGE, 3) if won else (BLUE, 1.5)
+        colour, thick = (ORANGE, 3) if won else (BLUE, 1.5)
         if node.ids:
             from_x, from_y = place[node.ids[:-1]]
-            curve = f"M{from_x} {from_y} C{from_x + STEP / 2} {from_y} {x - STEP / 2} {y} {x} {y}"
-            line = f"<path d='{curve}' fill='none' stroke='{colour}' stroke-width='{wide}' stroke-opacity='.8'/>"
+            bend = (from_x + x) / 2
+            curve = f"M{from_x} {from_y} C{bend} {from_y} {bend} {y} {x} {y}"
+            line = f"<path d='{curve}' fill='none' stroke='{colour}' stroke-width='{thick}' stroke-opacity='.8'/>"
             lines.insert(len(lines) if won else 0, line)
-        piece = tokenizer.id_to_token(node.ids[-1]).replace("▁", "␣") if node.ids else "<bos>"
         score = node.total / max(len(node.ids), 1) ** alpha
-        hint = f"{text(tokenizer, node.ids)}: log-probability {node.total:.2f}, score {score:.2f}"
+        hint = f"{text(tokenizer, node.ids)}: log-probability {_minus(node.total)}, score {_minus(score)}"
         ended = bool(node.ids) and node.ids[-1] == EOS
         words.append(
             f"<g><title>{escape(hint)}</title>"
             f"<circle cx='{x}' cy='{y}' r='{6 if ended else 3}' fill='{'none' if ended else colour}' stroke='{colour}' "
-            f"stroke-width='2'/><text x='{x}' y='{y - 9}' text-anchor='middle'>{escape(piece)}</text>"
-            f"<text x='{x}' y='{y + 17}' text-anchor='middle' fill='{GREY}' font-size='10'>{score:.2f}</text></g>"
+            f"stroke-width='2'/><text x='{x}' y='{y - 9}' text-anchor='middle'>{escape(pieces[node.ids])}</text>"
+            f"<text x='{x}' y='{y + 17}' text-anchor='middle' fill='{GREY}' font-size='10'>{_minus(score)}</text></g>"
         )
-    width = 2 * LEFT + STEP * max(columns) + 40
-    height = TOP + ROW * max(map(len, columns.values()))
-    size = f"width='{width}' height='{height}' viewBox='-16 0 {width} {height}'"
+    width, height = LEFT * 2 + sum(wide) + GAP * (len(wide) - 1), TOP + ROW * max(map(len, columns.values()))
+    size = f"width='{width}' height='{height}' viewBox='0 0 {width} {height}'"
     return (
         f"<div style='overflow-x:auto'><svg {size} role='img' "
         f"aria-label='beam search as a tree; the best hypothesis is {escape(text(tokenizer, best), quote=True)}' "
-        f"style='font:12px sans-serif;fill:currentColor'>{''.join(lines + words)}</svg></div>"
+        f"style='font:12px sans-serif;fill:currentColor'>{''.join(lines)}"
+        f"<g style='{HALO}'>{''.join(words)}</g></svg></div>"
+    )
+
+
+def _minus(value: float) -> str:
+    return f"{value:.2f}".replace("-", "−")
+
+
+def found(nodes: list[Node], best: Ids, tokenizer: Tokenizer, alpha: float) -> str:
+    """The hypotheses that ended, as rows with their scores, the best in bold on top."""
+
+    def score(node: Node) -> float:
+        return node.total / len(node.ids) ** alpha
+
+    ended = [node for node in nodes if node.ids and (node.ids[-1] == EOS or node.ids == best)]
+    rows = []
+    for node in sorted(ended, key=lambda node: (node.ids != best, -score(node))):
+        said = escape(text(tokenizer, node.ids)) or "(nothing)"
+        words = f"<b>{said}</b>" if node.ids == best else said
+        rows.append(f"<tr><td style='text-align:right'>{_minus(score(node))}</td><td>{words}</td></tr>")
+    return (
+        "<table style='border-spacing:.6em 0;color:inherit;font:inherit;text-align:left'>"
+        f"<tr><td>score</td><td>ended</td></tr>{''.join(rows)}</table>"
     )
 
 
@@ -104,26 +135,17 @@ def beam_explorer(model: Transformer, tokenizer: Tokenizer, english: str) -> ipy
     picture, note = ipywidgets.HTML(), ipywidgets.HTML()
 
     def redraw(_: object = None) -> None:
-        words = " ".join(typed.value.split()[:24])
-        if not words:
+        words = typed.value.split()
+        english = " ".join(words[:LONGEST])
+        if not english:
             picture.value, note.value = "", "Type an English sentence."
             return
-        nodes, best, score = search(model, tokenizer, words, width.value, alpha.value)
+        nodes, best, _ = search(model, tokenizer, english, width.value, alpha.value)
         picture.value = draw(nodes, best, tokenizer, alpha.value)
-        greedy = search(model, tokenizer, words, 1, alpha.value)[1:]
-        ended = sorted(
-            (n for n in nodes if n.ids and n.ids[-1] == EOS), key=lambda n: -n.total / len(n.ids) ** alpha.value
-        )
-        others = "; ".join(escape(text(tokenizer, n.ids)) for n in ended if n.ids != best)
-        note.value = (
-            f"<b>{escape(text(tokenizer, best))}</b> (score {score:.2f})"
-            + (f". Others that ended: {others}" if others else "")
-            + (
-                ". Greedy says the same."
-                if greedy[0] == best
-                else f". Greedy says: {escape(text(tokenizer, greedy[0]))} ({greedy[1]:.2f})."
-            )
-        )
+        _, greedy, score = search(model, tokenizer, english, 1, alpha.value)
+        said = "the same." if greedy == best else f"{escape(text(tokenizer, greedy))} ({_minus(score)})"
+        cut = f" Only the first {LONGEST} words were translated." if len(words) > LONGEST else ""
+        note.value = f"{found(nodes, best, tokenizer, alpha.value)}Greedy says {said}{cut}"
 
     for control in (typed, width, alpha):
         control.observe(redraw, "value")

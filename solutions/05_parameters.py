@@ -789,12 +789,12 @@ print(f"one P100, the same: {cost.days(by_clock, 1, cost.P100, 1):.2f} days")
 print(f"eight P100s at full rate, 6 · N · D: {cost.days(by_rule, 8, cost.P100, 1):.2f} days")
 
 # %% [markdown]
-# And your own device? Do not look its peak up: measure. The next cell trains a small model for some seconds and reports
-# the rate that was really sustained; ten seconds give a steadier number than the three it takes here. (If you have a
-# GPU, say `device="cuda"`. A large model uses a GPU better than this small one, so take it as an upper bound of days.)
+# And your own device? Do not look its peak up: measure. The next cell trains a small model for ten seconds and reports
+# the rate that was really sustained. (If you have a GPU, say `device="cuda"`. A large model uses a GPU better than this
+# small one, so take it as an upper bound of days.)
 
 # %% tags=["explore", "nbval-ignore-output"]
-rate = cost.sustained_rate(seconds=3, preset=config.seed)
+rate = cost.sustained_rate(seconds=10, preset=config.seed)
 print(f"{rate / 1e9:.1f} billion FLOPs a second")
 figures.waiting(rate)
 

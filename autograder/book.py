@@ -27,6 +27,16 @@ CELLS = ("<ipython-input", "<timed ")  # what IPython calls cells, and cells und
 MODULE_PATH = re.compile(r"(helpers|autograder)(\.\w+)*")
 
 
+# PyTorch's own versions of what is asked for, where more of them can be closed than their name in a cell.
+_OF_NN = ("MultiheadAttention", "Transformer", "TransformerEncoder", "TransformerDecoder")
+_OF_NN += ("TransformerEncoderLayer", "TransformerDecoderLayer")
+READY_MADE = {name: f"torch.nn.{name}" for name in _OF_NN} | {
+    "multi_head_attention_forward": "torch.nn.functional.multi_head_attention_forward",
+    "scaled_dot_product_attention": "torch.nn.functional.scaled_dot_product_attention",
+    "generate_square_subsequent_mask": "torch.nn.modules.transformer._generate_square_subsequent_mask",
+}
+
+
 class Opened(BaseException):
     """Raised in place of the book's own answer while a student's object answers."""
 
@@ -217,6 +227,7 @@ def find_copies(names: tuple[str, ...]) -> None:
     book = {
         _identity(function.__code__): (function, name)
         for function, name in zip(map(_function, names), names, strict=True)
+        if hasattr(function, "__code__")
     }
     _copies.clear()
     for one in gc.get_objects() if book else ():
@@ -232,21 +243,44 @@ def _identity(code: types.CodeType) -> tuple:
 
 @contextlib.contextmanager
 def closed(names: Iterable[str]) -> Iterator[list[str]]:
-    """While this lasts, the named functions and classes of the book raise; yields the list of those that were opened.
+    """While this lasts, the named functions and classes raise; yields the list of those that were opened.
 
-    The code of the function object itself is exchanged, so every alias of it is closed too.
+    The code of the function object itself is exchanged, so every alias of it is closed too, one kept from before
+    included. What torch has in C++ has no such code: calls of it are seen where torch lets a mode see them.
     """
     _opened.clear()
     kept = [(_function(name), name) for name in names]
     kept += _copies if kept else []
+    built_in = tuple(name for function, name in kept if not hasattr(function, "__code__"))
+    kept = [(function, name) for function, name in kept if hasattr(function, "__code__")]
     codes = [(function, function.__code__) for function, _ in kept]
     try:
         for function, name in kept:
             function.__code__ = _refusal(name, function.__code__.co_freevars)
-        yield _opened
+        with _watching(built_in) if built_in else contextlib.nullcontext():
+            yield _opened
     finally:
         for function, code in codes:
             function.__code__ = code
+
+
+def _watching(names: tuple[str, ...]) -> contextlib.AbstractContextManager:
+    """A mode in which torch's functions of these names raise, under whatever alias, and their kernels by name."""
+    from torch.overrides import TorchFunctionMode
+
+    last = {name.rpartition(".")[2]: name for name in names}
+
+    class Watching(TorchFunctionMode):
+        def __torch_function__(
+            self, func: Any, types: Any, args: tuple = (), kwargs: dict[str, Any] | None = None
+        ) -> Any:
+            called = str(getattr(func, "__name__", ""))
+            for part, name in last.items():
+                if part in called:
+                    refuse(name)
+            return func(*args, **(kwargs or {}))
+
+    return Watching()
 
 
 def refuse(name: str) -> None:

@@ -17,6 +17,7 @@ from torch import nn
 
 from autograder import choices
 from autograder.ask import VERBS, Case
+from autograder.book import READY_MADE
 
 # The topics in the order in which the notebooks teach them.
 TOPICS = ("start", "attention", "masks", "positions", "complexity", "transformer", "parameters", "cost")
@@ -109,9 +110,10 @@ class Exercise:
 
     @property
     def closed(self) -> tuple[str, ...]:
-        """Dotted names in `helpers` that are this exercise's answer."""
+        """Dotted names in `helpers`, and of PyTorch's own versions, that are this exercise's answer."""
         own = (f"{self.reference.__module__}.{self.reference.__qualname__}",) if _in_helpers(self.reference) else ()
-        return tuple(dict.fromkeys(own + self.book))
+        ready = tuple(READY_MADE[name] for name in self.shortcuts if name in READY_MADE)
+        return tuple(dict.fromkeys(own + self.book + ready))
 
 
 def _in_helpers(reference: Any) -> bool:

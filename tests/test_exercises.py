@@ -9,6 +9,7 @@ import pkgutil
 from inspect import signature
 
 import pytest
+import torch
 import variants
 from safetensors.torch import save
 
@@ -205,8 +206,9 @@ def test_its_book_closes_and_opens_again(exercise):
     with book.closed(exercise.closed):
         for name in exercise.closed:
             with pytest.raises(book.Opened):
-                book._function(name)()
-    codes = [book._function(name).__code__.co_filename for name in exercise.closed]
+                book._function(name)(*torch.ones(3, 1, 2, 2))
+    functions = [book._function(name) for name in exercise.closed]
+    codes = [function.__code__.co_filename for function in functions if hasattr(function, "__code__")]
     assert "<closed book>" not in codes
 
 

@@ -83,7 +83,7 @@ def test_each_recipe_that_is_tried_has_a_row(folder, capsys):
     given = ["--tiny", "--tune", "--seeds", "1", "--device", "cpu", "--checkpoint", str(folder / "reviews")]
     fine_tune.main([*given, "--out", str(folder)])
     rows = [line for line in capsys.readouterr().out.splitlines() if line.endswith(" of 1")]
-    assert len(rows) == len(set(rows)) >= 20
+    assert len(rows) == len(set(rows)) >= 15
     best = {row.split()[0]: float(row.split()[-3]) for row in reversed(rows)}
     assert all(float(row.split()[-3]) <= best[row.split()[0]] for row in rows)
 
@@ -166,28 +166,14 @@ def test_the_sentiment_reader_shows_each_token_and_takes_any_text():
     assert picture.value.count("<rect") == 40 and "the first 40 are shown" in note.value
 
 
-def test_predicting_the_next_token_beside_the_class_leaves_pads_out():
+def test_keys_biases_are_dropped_where_weights_are_rounded_and_nothing_else_changes():
     torch.manual_seed(0)
-    model = fine_tune.Reader(11, 6, 2, 8, 1, dropout=0.0)
-    short, labels = torch.tensor([[3, 5, 2], [4, 1, 0]]), torch.tensor([0, 1])  # (B, T), (B,)
-    padded = torch.cat([short, torch.zeros(2, 3, dtype=torch.long)], 1)  # (B, T + 3)
-    alone, beside = (fine_tune.both_losses(model, (ids, labels), 0.5) for ids in (short, padded))
-    classes = fine_tune.both_losses(model, (short, labels), 0.0)
-    assert alone.item() == pytest.approx(beside.item(), rel=1e-5)
-    assert (alone - classes).item() == pytest.approx(2 * 0.5 * math.log(11), rel=0.3)
-
-
-def test_averaged_weights_are_the_mean_and_the_averaged_stay():
-    models = [Classifier(11, 6, 2, 8, 1, n_classes=2) for _ in range(3)]
-    mean, first = fine_tune.mean_of(models), models[0].head.weight.clone()
-    assert torch.allclose(mean.head.weight, sum(m.head.weight for m in models) / 3)
-    assert torch.equal(models[0].head.weight, first) and not mean.training
-
-
-def test_what_is_loaded_computes_what_the_checkpoint_computes(folder):
-    task = fine_tune.load(fine_tune.Source(str(toy_reviews()), folder / "reviews", "cpu"))
-    state, _, _ = checkpoints.load("reviews", folder)
-    drifted = state | {name: x + 3 for name, x in state.items() if name.endswith("k_proj.bias")}
-    models = [finetune.load_body(Classifier(*task.shape, n_classes=2), some).eval() for some in (drifted, task.state)]
-    first, second = (model.hidden(task.test[0][:4], 0) for model in models)
-    assert torch.allclose(first, second, atol=1e-4)
+    model, ids = Classifier(11, 6, 2, 8, 1, n_classes=2).eval(), torch.tensor([[3, 5, 2, 7], [4, 1, 9, 2]])  # (B, T)
+    for name, weight in model.named_parameters():
+        if name.endswith("k_proj.bias"):
+            torch.nn.init.constant_(weight, 3.0)
+    before = model(ids)  # (B, 2)
+    checkpoints.round_to_half(model)
+    drifted = [weight for name, weight in model.named_parameters() if name.endswith("k_proj.bias")]
+    assert drifted and not any(weight.any() for weight in drifted)
+    assert torch.allclose(model(ids), before, atol=1e-2)

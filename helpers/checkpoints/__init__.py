@@ -100,6 +100,10 @@ def write(record: dict[str, Any], path: str | Path) -> None:
 
 @torch.no_grad()
 def round_to_half(model: nn.Module) -> None:
-    """Round the weights in place to what `save` keeps, so that what is measured is what is shipped."""
-    for x in model.state_dict().values():
-        x.copy_(x.half())
+    """Round the weights in place to what `save` keeps, so that what is measured is what is shipped.
+
+    A bias on keys becomes 0: it adds the same to all scores of a query, so the softmax does not see it, and long
+    training lets it drift. Where it made all scores of some queries fall to −80, fine-tuning in bfloat16 gave NaN.
+    """
+    for name, x in model.state_dict().items():
+        x.copy_(torch.zeros_like(x) if name.endswith("k_proj.bias") else x.half())

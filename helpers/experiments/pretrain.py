@@ -41,7 +41,7 @@ class Settings:
     dropout: float = 0.1
     context: int = 256
     batch_size: int = 128
-    steps: int = 8_000
+    steps: int = 19_000
     learning_rate: float = 1e-3
     warmup: int = 500
     weight_decay: float = 0.1

@@ -78,7 +78,7 @@ class Zygote:
     def fork(self) -> Worker:
         """A fresh worker in a folder of its own."""
         ours, theirs = socket.socketpair()
-        folder = tempfile.mkdtemp(prefix="workbook-worker-")
+        folder = tempfile.mkdtemp(prefix="worker-", dir=self.launched.home)
         limits = asdict(self.limits)
         if self.device != "cpu":
             limits["memory_bytes"] = 0  # CUDA maps more addresses than there is memory

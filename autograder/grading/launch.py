@@ -10,12 +10,13 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from autograder.grading import cgroup
 from autograder.refusal import Refusal
 
 GIBIBYTE = 2**30
+PREFIX, LOCK = "workbook-", "lock"
 # Nothing of the instructor's environment reaches a worker but what Python and torch need to start.
 KEPT = ("PATH", "PYTHONPATH", "HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH")
 KEPT += ("CUDA_VISIBLE_DEVICES", "CUDA_HOME", "VIRTUAL_ENV")
@@ -36,7 +37,7 @@ class Launched:
             raise Unable("Grading needs a system that can fork processes (Linux or macOS): run it there or under WSL.")
         pairs = [socket.socketpair() for _ in range(lines)]
         self.lines, theirs = [ours for ours, _ in pairs], [other for _, other in pairs]
-        self.home = tempfile.mkdtemp(prefix="workbook-")
+        self.home, self.lock = _home()
         env = {name: os.environ[name] for name in KEPT if name in os.environ}
         env |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "MPLBACKEND": "agg", "PYTHONHASHSEED": "0"}
         env |= {"IPYTHONDIR": self.home} | ({"CUDA_VISIBLE_DEVICES": ""} if device == "cpu" else {})
@@ -67,11 +68,37 @@ class Launched:
         self.process.stderr.close()
         cgroup.sweep(self.process.pid, patience=2)
         shutil.rmtree(self.home, ignore_errors=True)
+        self.lock.close()
 
     def last_words(self) -> str:
         """Why it could not start, once it has ended."""
         self.process.kill()
         return "".join(self.process.stderr.read().decode("utf-8", "replace").strip().splitlines()[-1:])
+
+
+def _home() -> tuple[str, IO]:
+    """A folder for this grading, and the file in it whose lock is held for as long as any process of it lives."""
+    import fcntl
+
+    sweep()
+    folder = tempfile.mkdtemp(prefix=PREFIX)
+    lock = open(f"{folder}/new", "w")  # noqa: SIM115
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    os.rename(f"{folder}/new", f"{folder}/{LOCK}")  # there is no moment at which it has its name and no lock
+    return folder, lock
+
+
+def sweep() -> None:
+    """Remove the folders of this user's gradings that were killed: the kernel has let go of their locks."""
+    import fcntl
+
+    for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*/{LOCK}"):
+        with contextlib.suppress(OSError):
+            if {path.lstat().st_uid, path.parent.lstat().st_uid} != {os.getuid()}:
+                continue
+            with open(os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK), "r+") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(path.parent)
 
 
 def side_by_side(asked: int | None = None) -> int:

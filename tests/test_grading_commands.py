@@ -175,6 +175,23 @@ def test_nothing_in_a_zip_is_lost_without_a_word(here):
     assert all("no student's folder" in h.problem or "second file" in h.problem for h in found)
 
 
+def test_a_zip_that_unpacks_to_too_much_is_not_read(here, monkeypatch):
+    from autograder.grading import handed
+
+    copies = grade.instructors(here / "released")
+    (here / "in").mkdir()
+    for path, prefix in ((here / "in" / "eve.zip", ""), (here / "all.zip", "eve/")):
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for i in range(30):
+                archive.writestr(f"{prefix}{'x' * i}.ipynb", b" " * 100_000)
+            if prefix:
+                archive.writestr("ann/02_masks.ipynb", json.dumps(papers.student()[0]))
+    monkeypatch.setattr(handed, "MAX_UNPACKED", 2_000_000)
+    (one,), two = handed.collect(here / "in", copies), handed.collect(here / "all.zip", copies)
+    assert "more than can be read" in one.problem
+    assert {h.student: h.problem for h in two} == {"eve": one.problem.replace("eve.zip", "all.zip"), "ann": ""}
+
+
 def test_of_two_files_for_one_notebook_one_is_graded_and_both_are_named(here):
     from autograder.grading.handed import collect
 

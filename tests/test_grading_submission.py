@@ -54,6 +54,8 @@ BROKEN = {
     "a number without end": (b'{"cells": ' + b"9" * 100_000 + b"}", "damaged"),
     "too many brackets": (b'{"cells": [' + b"{}," * 4_000_000 + b"0]}", "too large"),
     "too much code": (json.dumps({"cells": [{"cell_type": "code", "source": "a," * 50_000}] * 20}).encode(), "pasted"),
+    "too many strings": (b'{"cells": [' + b'"",' * 4_000_000 + b"0]}", "too large"),
+    "too many numbers": (b'{"cells": [' + b"9," * 11_000_000 + b"0]}", "too large"),
     "too large": (b" " * MAX_FILE + b"{}", "too large"),
 }
 

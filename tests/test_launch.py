@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder.grading import launch
+from autograder.grading import launch, sandbox
+from autograder.grading.controller import Run, Zygote, play
 
 HOLD = "from autograder.grading import launch; held = launch._home(); print(held[0], flush=True); input()"
 
@@ -72,3 +73,16 @@ def test_a_copy_that_was_forked_keeps_it(folder):
     os.waitpid(pid, 0)
     launch.sweep()
     assert not os.path.exists(home)
+
+
+def test_a_worker_sees_no_folder_of_the_instructors_own_pythonpath(tmp_path_factory, monkeypatch):
+    why = sandbox.possible()
+    if why:
+        pytest.skip(f"no namespaces on this system: {why}")
+    own = tmp_path_factory.mktemp("own")
+    (own / "marks.py").touch()
+    packages = os.path.dirname(os.path.dirname(pytest.__file__))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(own), packages]))
+    source = f"import os, jinja2, sympy\nprint([os.path.exists(path) for path in ({str(own)!r}, {packages!r})])"
+    with Zygote() as zygote:
+        assert "[False, True]" in play(zygote, [Run(source)]).outputs[0]

@@ -18,6 +18,7 @@ from autograder.grading.submission import Template, Unreadable
 from autograder.weights import Missing, Unfit, Weights, fits, take
 
 MAX_MEMBERS = 5_000
+MAX_UNPACKED = 5 * submission.MAX_FILE  # bytes in all notebooks of one student's zip
 MAX_NAME = 255  # bytes in the name of a folder
 WEIGHTS = ".safetensors"
 UNREADABLE = (OSError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, RuntimeError, NotImplementedError, EOFError)
@@ -70,12 +71,17 @@ def _cohort_in_zip(path: Path, copies: dict[str, Template]) -> list[Handed]:
         parts = {name: p[1:] for name, p in parts.items()}
     found: dict[str, list[Handed]] = {}
     given: dict[str, list[Handed]] = {}
+    unpacked: dict[str, int] = {}
     for member in _members(path, WEIGHTS) or []:
         student, *rest = [part for part in _name(member).split("/") if part != top]
         if rest:
             given.setdefault(student.strip(". "), []).append(Handed(student, "", str(path), member.filename))
     for member in members:
         student = parts[member.filename][0].strip(". ") if len(parts[member.filename]) > 1 else ""
+        unpacked[student] = unpacked.get(student, 0) + member.file_size
+        if unpacked[student] > MAX_UNPACKED:
+            found[student or "unknown"] = [_too_much(student or "unknown", path)]
+            continue
         one = _of_member(student or "unknown", path, member, copies)
         if not student:
             one = replace(one, problem=f"{_name(member)} in {path.name} lies in no student's folder.")
@@ -141,8 +147,15 @@ def _in_zip(student: str, path: Path, copies: dict[str, Template]) -> list[Hande
     members = _members(path)
     if members is None:
         return [Handed(student, path.name, str(path), problem=f"{path.name} is damaged or no zip: pack it again.")]
+    if sum(member.file_size for member in members) > MAX_UNPACKED:
+        return [_too_much(student, path)]
     found = [_of_member(student, path, member, copies) for member in members]
     return found or [Handed(student, path.name, str(path), problem=f"{path.name} holds no notebook.")]
+
+
+def _too_much(student: str, path: Path) -> Handed:
+    words = f"The notebooks in {path.name} are more than can be read: clear their outputs, save, and pack them again."
+    return Handed(student, path.name, str(path), problem=words)
 
 
 def _members(path: Path, suffix: str = ".ipynb") -> list[zipfile.ZipInfo] | None:

@@ -66,11 +66,24 @@ def readable() -> list[str]:
     roots = ["/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime"]
     project = Path(helpers.__file__).resolve().parent.parent
     elsewhere = [path for path in sys.path if path and not project.is_relative_to(Path(path).resolve())]
+    elsewhere = [path for path in elsewhere if path not in _unused()]
     roots += [sys.base_prefix, sys.prefix, *elsewhere, str(project / "helpers")]
     roots = [path for path in dict.fromkeys(map(os.path.abspath, roots)) if os.path.exists(path)]
     if not (project / "pyproject.toml").exists():  # installed among the packages, where no key and no solution lies
         return roots
     return [str(part) for path in roots for part in _without(Path(path), project)]
+
+
+def _unused() -> set[str]:
+    """Folders of PYTHONPATH from which nothing was loaded: code of the instructor's own, not a home of packages."""
+    used = set()
+    for name, module in list(sys.modules.items()):
+        if "." not in name and getattr(module, "__file__", None):
+            used.add(
+                os.path.dirname(os.path.dirname(module.__file__) if hasattr(module, "__path__") else module.__file__)
+            )
+    named = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    return set(map(os.path.abspath, named)) - used
 
 
 def _without(root: Path, project: Path) -> list[Path]:

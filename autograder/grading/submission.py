@@ -19,6 +19,7 @@ from autograder.exercise import Exercise, exists, find
 
 MAX_FILE = 100 * 2**20
 MAX_OPENED = 3_000_000  # brackets in a file: what bounds the memory that reading it takes
+MAX_PIECES = 10_000_000  # quotes and commas: what bounds the number of its strings and numbers
 MAX_CELLS = 2_000
 MAX_SOURCE = 200_000
 MAX_CODE, MAX_TEXT = 1_000_000, 5_000_000  # characters in all code cells, and in all others: trees of syntax are large
@@ -78,7 +79,8 @@ def read(data: bytes) -> list[Cell]:
     """The cells of a notebook of format 2 to 4. Raises Unreadable with a sentence."""
     if not data.strip(b"\0 \t\r\n\xef\xbb\xbf"):
         raise Unreadable("The file is empty: save the notebook again and hand that in.")
-    if len(data) > MAX_FILE or data.count(b"{") + data.count(b"[") > MAX_OPENED:
+    many = data.count(b"{") + data.count(b"[") > MAX_OPENED or data.count(b'"') + data.count(b",") > MAX_PIECES
+    if len(data) > MAX_FILE or many:
         raise Unreadable("The file is too large to be read: clear the outputs, save, and hand that in.")
     for beginning, sentence in BEGINNINGS.items():
         if data.lstrip().startswith(beginning):

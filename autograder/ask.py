@@ -26,6 +26,7 @@ MAX_LISTED = 10_000
 FIRST_WEIGHTS = ("uniform_", "normal_", "trunc_normal_", "xavier_uniform_", "xavier_normal_")
 FIRST_WEIGHTS += ("kaiming_uniform_", "kaiming_normal_")
 STRAY = "the result lives on the CPU"
+LEFT = ("mode", "trainable", "weights", "arguments", "grad mode", "default dtype")
 
 # What fails on a pretended GPU is an answer; torch would print a traceback for it, and stderr must stay clean.
 logging.getLogger(FakeTensorMode.__module__).disabled = True
@@ -56,7 +57,9 @@ class Answer:
 
     `status` is one of value, not attempted, error, names, book, missing, timeout, crash. `gradients` has one entry
     for each floating input (then each weight, by name order); `changed` lists the arguments changed in place;
-    `random` tells whether torch's global random state was used; `device` holds a device mismatch's message.
+    `random` tells whether torch's global random state was used; `device` holds a device mismatch's message. `left`
+    lists what else is not as it was, of `LEFT`: of models that were handed in the mode, which weights can be trained,
+    or weights and buffers themselves; whether arguments require a gradient; and what torch does for all that follows.
     """
 
     status: str
@@ -66,6 +69,7 @@ class Answer:
     changed: list | None = None
     random: bool = False
     device: str = ""
+    left: list | None = None
 
 
 class Misnamed(Exception):
@@ -134,10 +138,11 @@ class Reader(nn.Module):
 class Network(nn.Module):
     """A small model that travels as weights, to be changed or trained: a body, with a buffer in each layer, and `head`.
 
-    Ids (B, T) → logits (B, C). Its dropout hides every second feature, so that no answer depends on luck.
+    Ids (B, T) → logits (B, C). In training mode each of its modules shows it: layers leave out what they compute, the
+    dropout hides every second feature and the model itself every third, so that no answer depends on luck.
     """
 
-    def __init__(self, weights: dict[str, torch.Tensor], training: bool = False) -> None:
+    def __init__(self, weights: dict[str, torch.Tensor], training: bool = False, frozen: tuple = ()) -> None:
         super().__init__()
         d_model = weights["embedding.weight"].shape[1]
         self.embedding = nn.Embedding(*weights["embedding.weight"].shape)
@@ -146,13 +151,15 @@ class Network(nn.Module):
         self.head = nn.Linear(d_model, len(weights["head.bias"]))
         for name, tensor in self.state_dict(keep_vars=True).items():
             tensor.data = weights[name].detach().clone()
+        for name in frozen:
+            self.get_parameter(name).requires_grad = False
         self.train(training)
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
         x = self.embedding(ids)  # (B, T, D)
         for layer in self.encoder:
             x = layer(x)
-        return self.head(self.dropout(x.mean(1)))  # (B, C)
+        return self.head(self.dropout(_every(3, x.mean(1), self.training)))  # (B, C)
 
 
 class _Layer(nn.Module):
@@ -165,50 +172,77 @@ class _Layer(nn.Module):
         self.register_buffer("scale", torch.empty(d_model))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.norm(x + self.heads(x).tanh() * self.scale)
+        return self.norm(x if self.training else x + self.heads(x).tanh() * self.scale)
 
 
 class _Dropout(nn.Dropout):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return x * 2 * (torch.arange(x.shape[-1], device=x.device) % 2) if self.training else x
+        return _every(2, x, self.training)
+
+
+def _every(n: int, x: torch.Tensor, training: bool) -> torch.Tensor:
+    """Dropout without chance: every nth feature of x (…, D) is hidden, from the first on."""
+    return x * n / (n - 1) * (torch.arange(x.shape[-1], device=x.device) % n > 0) if training else x
 
 
 def _networks(target: Callable, case: Case, inputs: tuple, named: dict) -> Any:
-    """Dictionaries with weights become networks. Told are the result and what has become of each argument."""
-    with _no_first_weights():
-        inputs = tuple(Network(**x) if type(x) is dict and "weights" in x else x for x in inputs)
-    result = target(*inputs, **named)
-    return {"result": _told(result, inputs), "after": [_told(x) for x in inputs]}
+    """Dictionaries with weights become networks. Told are the result and what has become of each argument.
+
+    A model that is made anew is asked for once more, of other models, with which it is to share nothing.
+    """
+
+    def made() -> tuple:
+        with _no_first_weights():
+            return tuple(Network(**x) if type(x) is dict and "weights" in x else x for x in inputs)
+
+    mine, another = made(), None
+    result = target(*mine, **named)
+    if isinstance(result, nn.Module) and all(result is not x for x in mine):
+        another = target(*made(), **named)
+    return {"result": _told(result, mine, another), "after": [_told(x) for x in mine]}
 
 
-def _told(value: Any, others: tuple = ()) -> Any:
-    """A model in plain values, with what it shares with others; the keys of a dictionary."""
+def _told(value: Any, others: tuple = (), another: Any = None) -> Any:
+    """A model in plain values, with what of it lies in the memory of others; the keys of a dictionary."""
     if type(value) is dict:
         return list(value)
     if not isinstance(value, nn.Module):
         return value
-    taken = {x.data_ptr() for other in others if isinstance(other, nn.Module) for x in other.state_dict().values()}
+    state = value.state_dict()
+    places = {name: x.untyped_storage().data_ptr() for name, x in state.items()}
+
+    def shared(*held: Any) -> list[str]:
+        found = tensors([dict(x.state_dict()) if isinstance(x, nn.Module) else x for x in held])
+        taken = {x.untyped_storage().data_ptr() for x in found}
+        return [name for name, place in places.items() if place in taken]
+
     return {
-        "state": dict(value.state_dict()),
+        "state": dict(state),
         "trainable": [name for name, weight in value.named_parameters() if weight.requires_grad],
-        "training": value.training,
-        "shared": [name for name, x in value.state_dict().items() if x.data_ptr() in taken],
+        "training": [name for name, module in value.named_modules() if module.training],
+        "shared": shared(*[x for x in others if isinstance(x, nn.Module)]),
+        "borrowed": shared(*[x for x in others if type(x) is dict]),
+        "again": shared(another),
         "itself": any(value is other for other in others),
     }
 
 
 class Learner(nn.Module):
-    """A small language model that travels as weights, ids (B, T) → logits (B, T, V): it reads the mean of the past."""
+    """A small language model that travels as weights, ids (B, T) → logits (B, T, V): it reads the mean of the past.
+
+    It is handed over in training mode, in which it hides features, as a model with dropout does.
+    """
 
     def __init__(self, weights: dict[str, torch.Tensor]) -> None:
         super().__init__()
         for name, tensor in weights.items():
             self.register_parameter(name, nn.Parameter(tensor.detach().clone()))
+        self.dropout = _Dropout(0.5)
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
         seen = torch.arange(1, ids.shape[1] + 1, device=ids.device)[:, None]  # (T, 1)
         h = torch.tanh(self.embedding[ids].cumsum(1) / seen)  # (B, T, D)
-        return h @ self.head + self.bias  # (B, T, V)
+        return self.dropout(_every(3, h, self.training)) @ self.head + self.bias  # (B, T, V)
 
 
 def _trains(target: Callable, case: Case, inputs: tuple, named: dict) -> Any:
@@ -242,10 +276,9 @@ def _models(target: Callable, case: Case, inputs: tuple, named: dict) -> Any:
 
 def _module(target: Callable, case: Case, inputs: tuple, named: dict) -> Any:
     module = _build(target, case, inputs)
-    weights = dict(module.named_parameters())
     if case.fake:
         # A module cannot be moved to a pretended device, but it can be called with weights and buffers that live there.
-        weights |= dict(module.named_buffers())
+        weights = dict(module.named_parameters()) | dict(module.named_buffers())
         weights = {name: torch.empty(x.shape, dtype=x.dtype, device="cuda") for name, x in weights.items()}
     elif case.gradient:  # called with the weights of the case themselves, whose gradients are asked for
         names = [name for name, _ in module.named_parameters(remove_duplicate=False)]
@@ -355,8 +388,14 @@ def _build(target: Callable, case: Case, inputs: tuple) -> nn.Module:
             if name in state:
                 tensor.data = state[name].to(tensor.device)
     example = (tensors(inputs) or list(state.values()))[0]
-    floating = [x for x in state.values() if x.is_floating_point()]
-    return module.to(device=example.device, dtype=floating[0].dtype if floating else None).eval()
+    dtype = next((x.dtype for x in state.values() if x.is_floating_point()), None)
+
+    def fits(x: torch.Tensor) -> bool:
+        return x.device == example.device and (dtype in (None, x.dtype) or not x.is_floating_point())
+
+    if not all(map(fits, (*module.parameters(), *module.buffers()))):
+        module = module.to(device=example.device, dtype=dtype)
+    return module.eval()
 
 
 @contextlib.contextmanager
@@ -378,10 +417,14 @@ def _instead(extra: list[str]) -> str:
 
 @contextlib.contextmanager
 def _surroundings(case: Case, device: str, has_tensors: bool) -> Iterator[None]:
-    """A function without a tensor argument works in torch's default dtype and on its default device."""
+    """A function without a tensor argument works in torch's default dtype and on its default device.
+
+    What a student's cells switched off before, or the answer leaves switched off, reaches no other answer.
+    """
     before = torch.get_default_dtype()
     try:
         with contextlib.ExitStack() as stack:
+            stack.enter_context(torch.enable_grad())
             if not has_tensors:
                 torch.set_default_dtype(getattr(torch, case.dtype))
                 stack.enter_context(torch.device(device))
@@ -453,19 +496,58 @@ def _ask(target: Any, verb: str, case: Case, device: str) -> Answer:
     inputs, named, state = map_tensors(put, (case.inputs, case.named, case.state))
     given = [*inputs, *named.values()]
     before = map_tensors(lambda x: x.detach().clone(), given)
-    dice = torch.get_rng_state()
+    dice, flags = torch.get_rng_state(), [x.requires_grad for x in tensors(given)]
+    left: set[str] = set()
     with _surroundings(case, device, bool(tensors(given))):
+        dtype = torch.get_default_dtype()
         try:
-            value = VERBS[verb](target, replace(case, state=state), inputs, named)
+            asked = target if verb == "module" else _watched(target, left)
+            value = VERBS[verb](asked, replace(case, state=state), inputs, named)
         except Exception as error:
             if device != "cpu" and _mismatch(error):
                 return Answer("value", device=_mismatch(error))
             raise
+        left |= {"grad mode"} if not torch.is_grad_enabled() else set()
+        left |= {"default dtype"} if torch.get_default_dtype() != dtype else set()
+        left |= {"arguments"} if [x.requires_grad for x in tensors(given)] != flags else set()
         gradients = _gradients(value, leaves) if case.gradient else None
     stray = "" if device == "cpu" or all(x.device.type != "cpu" for x in tensors(value)) else STRAY
     random = not torch.equal(dice, torch.get_rng_state())
     changed = [i for i, (x, y) in enumerate(zip(given, before, strict=True)) if not _same(x, y)]
-    return Answer("value", plain(value), gradients=gradients, changed=changed, random=random, device=stray)
+    return Answer("value", plain(value), "", gradients, changed, random, stray, sorted(left))
+
+
+def _watched(target: Callable, left: set[str]) -> Callable:
+    """The same, with what a call leaves changed of the models in its arguments added to `left`."""
+
+    def asked(*inputs: Any, **named: Any) -> Any:
+        models = [x for x in inputs if isinstance(x, nn.Module)]
+        before = [_condition(model) for model in models]
+        value = target(*inputs, **named)
+        for model, was in zip(models, before, strict=True):
+            now = _condition(model)
+            left.update(kind for kind in was if not _alike(was[kind], now[kind]))
+        return value
+
+    return asked
+
+
+def _condition(model: nn.Module) -> dict[str, dict]:
+    """What a caller relies on to stay, each by name."""
+    return {
+        "mode": {name: module.training for name, module in model.named_modules()},
+        "trainable": {name: weight.requires_grad for name, weight in model.named_parameters()},
+        "weights": {name: x.detach().clone() for name, x in model.state_dict().items()},
+    }
+
+
+def _alike(before: dict[str, Any], now: dict[str, Any]) -> bool:
+    """Whether all that was there is there still, and the same."""
+    return all(name in now and (_on_meta(x) or _same(now[name], x)) for name, x in before.items())
+
+
+def _on_meta(x: Any) -> bool:
+    return isinstance(x, torch.Tensor) and x.is_meta
 
 
 def _same(x: Any, y: Any) -> bool:
@@ -521,11 +603,11 @@ def _ask_fake(target: Any, verb: str, case: Case) -> Answer:
 
     message = ""
     with FakeTensorMode(allow_non_fake_inputs=True):
-        inputs, named, state = map_tensors(put, (case.inputs, case.named, case.state))
+        inputs, named = map_tensors(put, (case.inputs, case.named))
         has_tensors = bool(tensors((inputs, named)))
         try:
             with _surroundings(replace(case, dtype="float32"), "cuda", has_tensors):
-                value = VERBS[verb](target, replace(case, state=state), inputs, named)
+                value = VERBS[verb](target, case, inputs, named)
             stray = [x for x in tensors(value) if x.device.type != "cuda"]
             if stray:
                 message = STRAY

@@ -86,6 +86,7 @@ class Exercise:
     gradient: bool = True
     fake: bool = True
     may_use_global_random: bool = False
+    may_change: tuple[str, ...] = ()  # of a model that it is handed: see `Answer.left`
     dtypes: tuple[str, ...] = ("float32",)
     why: str = ""
     rubric: str = ""

@@ -13,9 +13,37 @@ from autograder.ask import Answer, Case, ask
 from autograder.compare import Difference, difference
 from autograder.exercise import Exercise
 from autograder.plain import Other, map_tensors, tensors
+from autograder.versions import version
 
 SHOWN = 144  # entries that a picture shows with ease
 REFUSALS = ("ValueError: ", "RuntimeError: Error(s) in loading state_dict")
+LEFT = {  # in the order in which they are told
+    "weights": (
+        "`{name}` changes weights or buffers of the model that it was given, and its caller did not ask for that: "
+        "use the model as it is, or work on `copy.deepcopy(model)`."
+    ),
+    "mode": (
+        "`{name}` leaves the model, or a part of it, in another mode than it came in: `model.training` decides "
+        "whether dropout acts, so put it back (`was = model.training`, …, `model.train(was)`) or leave it alone."
+    ),
+    "trainable": (
+        "`{name}` changes which weights of the model can be trained, so its caller's training quietly stops or starts "
+        "for them: leave each `requires_grad` as it came (`with torch.no_grad():` is enough where no gradient is "
+        "needed)."
+    ),
+    "arguments": (
+        "`{name}` switches `requires_grad` of a tensor that it was given, which is its caller's: "
+        "work on a copy, `x.detach().clone()`."
+    ),
+    "grad mode": (
+        "`{name}` leaves gradients switched off for all that comes after it, so that nothing can be trained any more: "
+        "`with torch.no_grad():` ends by itself, `torch.set_grad_enabled(False)` does not."
+    ),
+    "default dtype": (
+        "`{name}` leaves torch with another default dtype, so all that is made after it differs: give your own "
+        "tensors a dtype, `dtype=x.dtype`, rather than call `torch.set_default_dtype`."
+    ),
+}
 VERDICTS = ("right", "recorded", "wrong", "not attempted", "not your own", "error", "timeout")
 
 
@@ -82,7 +110,8 @@ def _target(exercise: Exercise, case: Case) -> Answer | None:
     """
     if not exercise.unique or case.fake:
         return None
-    found = ask(exercise.reference, exercise.ask, replace(case, rehearse=False))
+    right = version(exercise.reference) if exercise.ask == "module" else exercise.reference
+    found = ask(right, exercise.ask, replace(case, rehearse=False))
     if found.status != "value" and not _refuses(found):
         raise RuntimeError(f"the book's own answer to {exercise.name} failed: {found.status} {found.note}")
     return found
@@ -158,7 +187,14 @@ def _fault(exercise: Exercise, case: Case, answer: Answer, target: Answer | None
         return _Fault("changed", case, answer)
     if answer.random and not exercise.may_use_global_random:
         return _Fault("random", case, answer)
+    if _left(exercise, answer):
+        return _Fault("left", case, answer)
     return None
+
+
+def _left(exercise: Exercise, answer: Answer) -> list[str]:
+    """What it leaves changed that is to stay as it was."""
+    return [kind for kind in LEFT if kind in (answer.left or []) and kind not in exercise.may_change]
 
 
 def _refuses(answer: Answer) -> bool:
@@ -178,7 +214,9 @@ def _telling(faults: list[_Fault]) -> _Fault:
 
     "The values are right, but …" is said only where they are right in every case.
     """
-    first = next((f for f in faults if f.kind not in ("gradient", "changed", "random")), faults[0])
+    first = next((f for f in faults if f.kind not in ("gradient", "changed", "random", "left")), faults[0])
+    if first.kind == "error":  # what one call leaves behind may be what fails the next one
+        first = next((f for f in faults if f.kind == "left"), first)
     if first.difference is None or first.difference.target is None:
         return first
     alike = [f for f in faults if f.difference and f.difference.kind == first.difference.kind]
@@ -262,7 +300,7 @@ def _diagnose(exercise: Exercise, pairs: list[tuple[Case, Answer]], fault: _Faul
     ]
     for mistake in exercise.mistakes:
         if all(_like(exercise, mistake.version, *one, strict=False) for one in asked):
-            if all(_like(exercise, mistake.version, *one, strict=True) for one in asked):
+            if fault.kind == "value" or all(_like(exercise, mistake.version, *one, strict=True) for one in asked):
                 return mistake
             near = near or mistake
     return near if fault.kind in ("value", "property", "error", "names", "refusal") else None
@@ -289,6 +327,7 @@ def _like(exercise: Exercise, version: Any, case: Case, answer: Answer, yours: A
     if not strict:
         return True
     flows = not case.gradient or not _gradients_differ(answer.gradients, theirs.gradients)
+    flows = flows and _left(exercise, answer) == _left(exercise, theirs)
     return flows and bool(answer.changed) == bool(theirs.changed) and answer.random == theirs.random
 
 
@@ -339,6 +378,8 @@ def _words(exercise: Exercise, fault: _Fault) -> str:
         )
     if fault.kind == "random":
         return f"`{name}` drew from torch's global random state: nothing here is random, or a generator is passed in."
+    if fault.kind == "left":
+        return LEFT[_left(exercise, fault.answer)[0]].format(name=name)
     if fault.kind == "property":
         return fault.sentence
     return _values(exercise, fault)
@@ -347,6 +388,10 @@ def _words(exercise: Exercise, fault: _Fault) -> str:
 def _values(exercise: Exercise, fault: _Fault) -> str:
     """Words for values that differ and that no known mistake explains."""
     found = fault.difference
+    if found.kind in ("length", "keys") and exercise.measure:  # what differs is a fact about the answer
+        broken = _broken(exercise, fault.case, _measured(exercise, fault.answer.value, fault.case))
+        if broken:
+            return broken
     if found.kind in ("type", "shape", "dtype", "length", "keys"):
         advice = _of_dtype(fault) if found.kind == "dtype" else ""
         return f"Asked with {describe(exercise, fault.case)}, {found.text}{advice}."
@@ -389,6 +434,8 @@ def _named(exercise: Exercise, case: Case) -> list[tuple[str, Any]]:
             names = [f"{names[0]}[{i}]" for i in range(len(case.inputs))]
     except (TypeError, ValueError):
         names = []
+    if exercise.ask == "trains":  # the optimizer is made of a rate, and steps are taken on several batches
+        names = ["model", "rate", "batches", *names[3:]]
     names += [f"argument {i + 1}" for i in range(len(names), len(case.inputs))]
     return [*zip(names, case.inputs, strict=False), *case.named.items()]
 
@@ -396,6 +443,7 @@ def _named(exercise: Exercise, case: Case) -> list[tuple[str, Any]]:
 def describe(exercise: Exercise, case: Case) -> str:
     """A case in a few words: `q (2, 5, 4), k (2, 7, 4)`."""
     words = [f"{name} {_brief(value)}" for name, value in _named(exercise, case) if value is not None]
+    words = [word.replace("model a model", "a model") for word in words]
     if case.init:
         words.insert(0, f"{exercise.last}{case.init}")
     if case.dtype != "float64" and case.dtype in exercise.dtypes:
@@ -407,6 +455,6 @@ def _brief(value: Any) -> str:
     if isinstance(value, torch.Tensor):
         return f"{tuple(value.shape)}" if value.dtype is not torch.bool else f"{tuple(value.shape)} bool"
     if type(value) is dict:
-        return "a model" if "a" in value or "weights" in value else f"of {len(value)} entries"
+        return "a model" if any(name in value for name in ("a", "weights", "head")) else f"of {len(value)} entries"
     text = repr(value)
     return f"= {text}" if len(text) <= 40 else f"of {len(value)} items" if hasattr(value, "__len__") else "…"

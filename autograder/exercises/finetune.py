@@ -13,15 +13,15 @@ from autograder.exercise import exercise, holds, mistake
 from helpers import finetune
 
 
-def network(rng, vocab_size, d_model, n_outputs, n_layers=1, training=False):
-    """A model of random weights, as it travels."""
+def network(rng, vocab_size, d_model, n_outputs, n_layers=1, training=False, frozen=()):
+    """A model of random weights, as it travels, with the names of those that are not trained."""
     weights = {"embedding.weight": rng.normal(vocab_size, d_model)}
     for i in range(n_layers):
         layer = f"encoder.{i}."
         weights |= {layer + "scale": rng.normal(d_model), layer + "heads.weight": rng.normal(d_model, d_model)}
         weights |= {layer + name: rng.normal(d_model) for name in ("heads.bias", "norm.weight", "norm.bias")}
     weights |= {"head.weight": rng.normal(n_outputs, d_model), "head.bias": rng.normal(n_outputs)}
-    return {"weights": weights, "training": training}
+    return {"weights": weights, "training": training, "frozen": frozen}
 
 
 def _same(a, b):
@@ -31,6 +31,17 @@ def _same(a, b):
 def _differing(state, weights):
     """Names of the entries that are not as they were."""
     return sorted(name for name in weights if name not in state or not _same(state[name], weights[name]))
+
+
+def _trainable(given):
+    """Names of the weights that can be trained when a model is handed over: buffers never can."""
+    return sorted(name for name in given["weights"] if "scale" not in name and name not in given["frozen"])
+
+
+def _mode_kept(told, given):
+    """Whether all modules but the head are in the mode of the model that was given."""
+    parts = ["", "embedding", "encoder", "encoder.0", "encoder.0.heads", "encoder.0.norm", "dropout"]
+    return all((name in told["training"]) == given["training"] for name in parts)
 
 
 # ---- swap_head ----
@@ -49,6 +60,7 @@ def _swapped(value, given, n_classes):
         "itself": new["itself"],
         "original": _differing(value["after"][0]["state"], weights),
         "shared": [name for name in new["shared"] if not name.startswith("head.")],
+        "again": new["again"],
         "names": sorted(set(state) ^ set(weights)),
         "head": list(head.shape) + list(state.get("head.bias", torch.empty(0)).shape),
         "old rows": head.shape[1:] == old.shape[1:] and any(_same(a, b.to(a.dtype)) for a in head for b in old),
@@ -56,6 +68,7 @@ def _swapped(value, given, n_classes):
         "dtype": head.dtype == old.dtype,
         "finite": all(bool(torch.isfinite(x).all()) for name, x in state.items() if name.startswith("head.")),
         "trainable": sorted(set(new["trainable"])),
+        "mode": _mode_kept(new, given),
     }
 
 
@@ -150,11 +163,32 @@ def _frozen_all(fresh, model, n_classes):
     fresh.requires_grad_(False)
 
 
+def _one_head(fresh, model, n_classes, kept={}):  # noqa: B006 (that is the mistake)
+    old = model.head.weight
+    fresh.head = kept.setdefault((old.shape[1], n_classes, old.dtype, old.device), _head(model, n_classes))
+
+
+def _evaluating(fresh, model, n_classes):
+    _new_head(fresh, model, n_classes)
+    fresh.eval()
+
+
+def _training(fresh, model, n_classes):
+    _new_head(fresh, model, n_classes)
+    fresh.train()
+
+
+def _thawed(fresh, model, n_classes):
+    _new_head(fresh, model, n_classes)
+    fresh.requires_grad_(True)
+
+
 @exercise("finetune.swap_head", points=2, minutes=10, difficulty=2, ask="networks")
 class SwapHead:
     """A copy of the model with the same body and a new `head`, linear with a bias, for n_classes.
 
-    The copy shares no weight with the original, which stays as it was; the head's dtype and device are the old one's.
+    The copy shares no weight with the original, which stays as it was, nor with other copies; its body is in the same
+    mode and as trainable. The head's dtype and device are the old one's.
     """
 
     signature = "swap_head(model: nn.Module, n_classes: int) -> nn.Module; model.head is an nn.Linear"
@@ -174,8 +208,8 @@ class SwapHead:
     def cases(rng):
         return [
             (network(rng, 7, 5, 7), 2),
-            (network(rng, 7, 5, 3, n_layers=2), 3),
-            (network(rng, 4, 3, 4, n_layers=2), 1),
+            (network(rng, 7, 5, 3, n_layers=2, training=True), 3),
+            (network(rng, 4, 3, 4, n_layers=2, frozen=("embedding.weight", "encoder.0.norm.bias")), 1),
             (network(rng, 11, 6, 5), rng.integer(7, 10)),
         ]
 
@@ -227,9 +261,21 @@ class SwapHead:
             "The new head holds NaN or infinite numbers, which no training mends: start it as `nn.Linear` does.",
         ),
         holds(
+            "nothing shared between copies",
+            lambda found, *given: not found["again"],
+            "Two copies that you make share weights, so training one changes the other: make all of them in the call.",
+        ),
+        holds(
             "trainable",
-            lambda found, given, n: found["trainable"] == sorted(x for x in given["weights"] if "scale" not in x),
-            "All weights of the copy are to stay trainable, the head's too: freezing is another exercise.",
+            lambda found, given, n: found["trainable"] == _trainable(given),
+            "What can be trained in the original can be in the copy, the head too, and nothing else: leave "
+            "`requires_grad` as `deepcopy` and `nn.Linear` make it.",
+        ),
+        holds(
+            "mode",
+            lambda found, *given: found["mode"],
+            "The body of your copy is in another mode (training or evaluation) than the original's: `deepcopy` keeps "
+            "it, so call neither `train()` nor `eval()`.",
         ),
     ]
     mistakes = [
@@ -311,6 +357,30 @@ class SwapHead:
             "Nothing in your copy can be trained, not even the head: leave `requires_grad` as it is.",
         ),
         mistake(
+            "body thawed",
+            _then(_thawed),
+            "You make all weights trainable, those too that the caller had frozen: a new `nn.Linear` is trainable by "
+            "itself, so leave `requires_grad` alone.",
+        ),
+        mistake(
+            "one head for all",
+            _then(_one_head),
+            "Your new head was made once and is handed to every copy (a default argument, or a name outside the "
+            "function), so training one model changes the next: make the `nn.Linear` inside the call.",
+        ),
+        mistake(
+            "copy in evaluation mode",
+            _then(_evaluating),
+            "You put the copy into evaluation mode, and its training would go without dropout: leave the mode as "
+            "`deepcopy` brings it.",
+        ),
+        mistake(
+            "copy in training mode",
+            _then(_training),
+            "You put the copy into training mode, though the model came in evaluation mode: leave the mode as "
+            "`deepcopy` brings it, and let who trains call `train()`.",
+        ),
+        mistake(
             "the head alone",
             lambda model, n_classes: _head(model, n_classes),
             "You give back the head alone: put it into the copy, `copy.head = …`, and return the copy.",
@@ -327,12 +397,19 @@ class SwapHead:
 
 
 def _loaded(value, given, state):
-    """The classifier's weights, and whether the caller's state still has all of its entries."""
+    """The classifier's weights, and whether it and the caller's state are otherwise what they were."""
     new = value["result"]
     if type(new) is not dict:
         return {"model": False}
     kept = sorted(value["after"][1]) == sorted(state)
-    return {"model": True, "state": new["state"], "kept": kept}
+    return {
+        "model": True,
+        "state": new["state"],
+        "kept": kept,
+        "memory": "that of `state`" if new["borrowed"] else "its own",
+        "requires_grad": "as before" if sorted(new["trainable"]) == _trainable(given) else "changed",
+        "mode": "as before" if _mode_kept(new, given) else "changed",
+    }
 
 
 def _body(state):
@@ -423,6 +500,30 @@ def _popped(classifier, state):
     _strict(classifier, state)
 
 
+def _assigned(classifier, state):
+    classifier.load_state_dict({**classifier.state_dict(), **_checked_body(classifier, state)}, assign=True)
+
+
+def _then_frozen(classifier, state):
+    _strict(classifier, _body(state))
+    for name, weight in classifier.named_parameters():
+        weight.requires_grad = name.startswith("head.")
+
+
+def _then_evaluating(classifier, state):
+    _strict(classifier, _body(state))
+    classifier.eval()
+
+
+def _checked_body(classifier, state):
+    """The body's entries, whose names and shapes are right."""
+    own, given = _body(classifier.state_dict()), _body(state)
+    _checked(classifier, own, state)
+    if any(own[name].shape != x.shape for name, x in given.items()):
+        raise ValueError("another shape")
+    return given
+
+
 def _renamed_first(classifier, state):
     state = {name.removeprefix("module."): x for name, x in state.items()}
     _strict(classifier, _body(state))
@@ -433,13 +534,14 @@ class LoadBody:
     """The classifier with the pretrained body: every entry of `state` is loaded but `head.*`, which is ignored.
 
     An entry of the body (weight or buffer) that is missing, unexpected or of another shape is refused with a
-    ValueError (torch's own refusal of a state_dict is one too). The classifier keeps its own head, `state` is left as
-    it was.
+    ValueError (torch's own refusal of a state_dict is one too). The classifier keeps its own head, its mode, and what
+    of it can be trained; `state` is left as it was and shares no memory with it.
     """
 
     signature = "load_body(classifier: nn.Module, state: dict of name -> Tensor) -> nn.Module (the classifier)"
     reference = finetune.load_body
     measure = _loaded
+    may_change = ["weights"]
     gradient = False
     fake = False
     dtypes = []
@@ -452,10 +554,10 @@ class LoadBody:
     ]
 
     def cases(rng):
-        def case(v, d, c, old, layers, change=lambda state: None):
+        def case(v, d, c, old, layers, change=lambda state: None, **more):
             state = network(rng, v, d, old, layers)["weights"]
             change(state)
-            return network(rng, v, d, c, layers), state
+            return network(rng, v, d, c, layers, **more), state
 
         def without_head(state):
             del state["head.weight"], state["head.bias"]
@@ -472,8 +574,8 @@ class LoadBody:
 
         n = rng.integer(3, 6)
         return [
-            case(7, 5, n, n, 1),
-            case(5, 3, 2, 5, 1, without_head),
+            case(7, 5, n, n, 1, training=True),
+            case(5, 3, 2, 5, 1, without_head, frozen=("encoder.0.heads.weight",)),
             case(7, 5, 2, 7, 1, prefixed),
             case(7, 5, 2, 7, 1, without("encoder.0.heads.bias")),
             case(7, 5, 2, 7, 1, without("encoder.0.scale")),
@@ -499,6 +601,22 @@ class LoadBody:
             "the state stays",
             lambda found, *given: found["kept"],
             "`state` has lost entries, and the caller may need them: make a new dictionary.",
+        ),
+        holds(
+            "memory of its own",
+            lambda found, *given: found["memory"] == "its own",
+            "The classifier now lies in the memory of `state`, so training it changes the checkpoint: copy the "
+            "numbers, as `load_state_dict` does by itself.",
+        ),
+        holds(
+            "as trainable",
+            lambda found, *given: found["requires_grad"] == "as before",
+            "Other weights than before can be trained now: loading leaves `requires_grad` as it was.",
+        ),
+        holds(
+            "mode",
+            lambda found, *given: found["mode"] == "as before",
+            "The classifier is in another mode than it came in: loading calls neither `train()` nor `eval()`.",
         ),
     ]
     mistakes = [
@@ -561,6 +679,24 @@ class LoadBody:
             "entries taken away",
             _load(_popped),
             "You take the head's entries out of the caller's own `state`, which has lost them now: copy it first.",
+        ),
+        mistake(
+            "assigned",
+            _load(_assigned),
+            "`assign=True` (or `weight.data = …`) puts the tensors of `state` themselves into the model, so training "
+            "it changes the checkpoint: `load_state_dict` as it is, or `weight.copy_(…)`, copies the numbers.",
+        ),
+        mistake(
+            "body frozen",
+            _load(_then_frozen),
+            "You freeze the body once it is loaded: whether it is trained is its caller's choice, and `freeze` an "
+            "exercise of its own.",
+        ),
+        mistake(
+            "left in evaluation mode",
+            _load(_then_evaluating),
+            "You leave the classifier in evaluation mode, and its training would go without dropout: loading needs no "
+            "`eval()`.",
         ),
         mistake(
             "another prefix forgiven",
@@ -632,6 +768,7 @@ class Freeze:
     signature = "freeze(model: nn.Module) -> None or the model; model.head is an nn.Linear"
     reference = finetune.freeze
     measure = _frozen
+    may_change = ["trainable", "mode", "weights"]  # weights are looked at below
     gradient = False
     fake = False
     why = "If 402 numbers on a frozen body do well, the body knew already: nothing else has learned."

@@ -1,6 +1,7 @@
 """08_fine_tuning, second half: one vector from a text, accuracy, and what a comparison shows."""
 
 import torch
+from torch import nn
 
 from autograder.ask import Network
 from autograder.exercise import exercise, holds, mistake
@@ -218,8 +219,7 @@ class Pool:
 
 
 def _accuracy(value, *given):
-    """The number, and the mode that the model is in afterwards."""
-    return {"accuracy": value["result"], "training": value["after"][0]["training"]}
+    return {"accuracy": value["result"]}
 
 
 def _counting(score=lambda logits: logits.argmax(-1), total=None, mode=lambda model: model.eval(), end=None):
@@ -256,27 +256,68 @@ def _mean_largest(model, batches):
     return sure.mean().item()
 
 
+def _outermost(model, training):
+    model.training = training
+
+
+def _children(model, training):
+    for child in model.children():
+        child.train(training)
+
+
+def _dropouts(model, training):
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.train(training)
+
+
+PARTS = (_outermost, _children, _dropouts, lambda model, training: None)
+
+
+def _partly(part):
+    """Evaluation mode for a part of the model."""
+    return _counting(mode=lambda model: part(model, False), end=part)
+
+
+def _hits(model, part, batches):
+    """How many it gets right with a part in evaluation mode alone."""
+    part(model.train(), False)
+    return sum(int((model(ids).argmax(-1) == labels).sum()) for ids, labels in batches)
+
+
+def _frozen(model, before):
+    model.train(before).requires_grad_(False)
+
+
+def _without_gradients(model, batches):
+    torch.set_grad_enabled(False)
+    return finetune.evaluate(model, batches)
+
+
 def _telling(rng, training, n_classes, batches):
-    """A model and batches of n examples, of which it gets n_right right: other ones with dropout, and not two alone."""
+    """A model and batches of n examples, of which it gets n_right right, and where a part of it is training another
+    number, one for each of these parts. What it gets right is not two classes alone.
+    """
     while True:
-        given = network(rng, 11, 6, n_classes, n_layers=2, training=training)
-        model, made, hits, hidden = Network(given["weights"]), [], [], []
+        given = network(rng, 11, 6, n_classes, n_layers=2, training=training, frozen=("embedding.weight",))
+        model, made, hits = Network(given["weights"]), [], []
         for n_right, n in batches:
             ids = rng.integers(0, 11, n, rng.integer(3, 7))  # (B, T)
             said = model.eval()(ids).argmax(-1)  # (B,)
             wrong = (said + rng.integers(1, n_classes, n)) % n_classes  # (B,)
             made.append((ids, torch.where(torch.arange(n) < n_right, said, wrong)))
             hits.append(said[:n_right])
-            hidden.append(model.train()(ids).argmax(-1) == made[-1][1])
-        if torch.cat(hits).max() > 1 and torch.cat(hidden).sum() < 0.9 * len(torch.cat(hits)):
-            return given, made
+        if torch.cat(hits).max() > 1:
+            counts = {_hits(model, part, made) for part in PARTS} | {len(torch.cat(hits))}
+            if len(counts) == len(PARTS) + 1:
+                return given, made
 
 
 @exercise("finetune.evaluate", points=2, minutes=12, difficulty=2, ask="networks")
 class Evaluate:
     """Accuracy: the fraction of all examples whose largest logit is that of their label.
 
-    The model is in evaluation mode meanwhile, and afterwards in the mode that it came in.
+    The model is in evaluation mode meanwhile, and afterwards in the mode that it came in; nothing of it has changed.
     """
 
     signature = "evaluate(model: nn.Module, batches: list of (ids (B, T), labels (B,))) -> float; model(ids) -> (B, C)"
@@ -315,11 +356,6 @@ class Evaluate:
             lambda found, *given: 0 <= float(found["accuracy"]) <= 1,
             "Accuracy is a fraction, between 0 and 1: right answers divided by all examples.",
         ),
-        holds(
-            "mode restored",
-            lambda found, given, batches: found["training"] == given["training"],
-            "The model is in another mode afterwards than before: remember `model.training` and restore it.",
-        ),
     ]
     mistakes = [
         mistake(
@@ -341,14 +377,45 @@ class Evaluate:
         mistake(
             "left in evaluation mode",
             _counting(end=lambda model, before: None),
-            "You leave the model in evaluation mode, and the next epoch trains without dropout: restore the mode "
-            "that it came in, `model.train(was)`.",
+            "You leave the model, or what lies in it, in evaluation mode, and the next epoch trains without dropout: "
+            "restore the mode that it came in with `model.train(was)`, which reaches every part, as "
+            "`model.training = was` does not.",
         ),
         mistake(
             "left in training mode",
             _counting(end=lambda model, before: model.train()),
             "You leave the model in training mode even if it came in evaluation mode: restore what it was, "
             "`model.train(was)`.",
+        ),
+        mistake(
+            "the children alone",
+            _partly(_children),
+            "You put the model's children into evaluation mode, but not the model itself, which may ask for its own "
+            "`training`: `model.eval()` reaches it and all that lies in it.",
+        ),
+        mistake(
+            "the outermost module alone",
+            _partly(_outermost),
+            "`model.training = False` reaches the outermost module alone, and its dropout stays on: `model.eval()` "
+            "goes through all that lies in it.",
+        ),
+        mistake(
+            "the dropout alone",
+            _partly(_dropouts),
+            "You switch off what is an `nn.Dropout`, but other modules have a mode as well: `model.eval()` reaches all "
+            "of them.",
+        ),
+        mistake(
+            "left frozen",
+            _counting(end=_frozen),
+            "You switch `requires_grad` off and leave it so, and the next epoch trains nothing: "
+            "`with torch.no_grad():` needs no such switch, and ends by itself.",
+        ),
+        mistake(
+            "gradients off for good",
+            _without_gradients,
+            "`torch.set_grad_enabled(False)` stays in force when you are done, and nothing can be trained any more: "
+            "`with torch.no_grad():` ends by itself.",
         ),
         mistake(
             "dropout on and mode lost",

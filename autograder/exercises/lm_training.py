@@ -12,6 +12,21 @@ def _mean(model, inputs, targets):
     return F.cross_entropy(model(inputs).flatten(0, 1), targets.flatten())
 
 
+def _evaluating(model, *given):
+    model.eval()
+    _step()(model, *given)
+
+
+def _evaluating_meanwhile(model, *given):
+    _evaluating(model, *given)
+    model.train()
+
+
+def _evaluating_afterwards(model, *given):
+    _step()(model, *given)
+    model.eval()
+
+
 def _even(x, n_parts):
     return x.tensor_split(n_parts)
 
@@ -93,7 +108,8 @@ class TrainStep:
 
     To save memory the batch (inputs and targets, (B, T) each) goes through the model in `accumulate` parts along B,
     uneven where B is no multiple; their gradients add up to that of the whole batch's mean loss. Then the norm of all
-    gradients together is clipped to max_norm, and the optimizer steps once. What it returns is not looked at.
+    gradients together is clipped to max_norm, and the optimizer steps once. The model comes in training mode and stays
+    in it. What the function returns is not looked at.
     """
 
     signature = (
@@ -102,6 +118,7 @@ class TrainStep:
         "model(inputs) -> logits (B, T, V)"
     )
     reference = training.train_step
+    may_change = ["weights"]
     gradient = False
     fake = False
     dtypes = ("float32",)
@@ -126,12 +143,12 @@ class TrainStep:
             return weights, rate, batches, max_norm, accumulate
 
         return [  # the case that tells most mistakes apart comes first
-            asked(2, (7, 5, 11, 3), 2.0, 0.05, 3),
-            asked(1, (4, 5, 7, 3), 0.5, 1e4, 1),
-            asked(2, (4, 5, 7, 3), 0.5, 1e4, 1),
-            asked(1, (4, 5, 7, 3), 0.5, 1e4, 2),
-            asked(1, (5, 4, 7, 3), 0.5, 1e4, 3),
-            asked(1, (3, 5, 7, 2), 2.0, 0.03, 1),
+            asked(2, (7, 5, 11, 8), 2.0, 0.05, 3),
+            asked(1, (4, 5, 7, 6), 0.5, 1e4, 1),
+            asked(2, (4, 5, 7, 6), 0.5, 1e4, 1),
+            asked(1, (4, 5, 7, 6), 0.5, 1e4, 2),
+            asked(1, (5, 4, 7, 6), 0.5, 1e4, 3),
+            asked(1, (3, 5, 7, 6), 2.0, 0.03, 1),
         ]
 
     properties = [
@@ -211,6 +228,24 @@ class TrainStep:
             "no step",
             _step(steps="never"),
             "The weights stay as they were: `optimizer.step()` comes last, and nothing clears the gradients before it.",
+        ),
+        mistake(
+            "evaluation mode",
+            _evaluating,
+            "You call `model.eval()` to train, which switches dropout off, and leave it so: the model comes in "
+            "training mode and stays in it.",
+        ),
+        mistake(
+            "evaluation mode meanwhile",
+            _evaluating_meanwhile,
+            "You train in evaluation mode, without dropout, and switch back afterwards: a step of training belongs in "
+            "training mode, `model.train()`.",
+        ),
+        mistake(
+            "evaluation mode afterwards",
+            _evaluating_afterwards,
+            "Your first step is right, but it ends with `model.eval()`, so all that follow train without dropout: "
+            "leave the model in training mode.",
         ),
         mistake(
             "split along time",

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder import book
-from autograder.ask import Answer, Case
+from autograder.ask import LEFT, Answer, Case
 from autograder.exercise import Exercise, cases
 from autograder.grading import sandbox, wire
 from autograder.grading.launch import Launched, Unable
@@ -151,11 +151,13 @@ def _answer(reply: Any) -> Answer:
     fields = {"status": str, "note": str, "random": bool, "device": str}
     if type(reply) is not dict or set(reply) != set(Answer.__dataclass_fields__):
         raise wire.Malformed("no answer")
-    lists = all(reply[name] is None or type(reply[name]) is list for name in ("gradients", "changed"))
+    lists = all(reply[name] is None or type(reply[name]) is list for name in ("gradients", "changed", "left"))
     if not lists or any(type(reply[name]) is not kind for name, kind in fields.items()):
         raise wire.Malformed("an answer of the wrong types")
     if reply["status"] not in STATUSES or any(type(i) is not int or i < 0 for i in reply["changed"] or []):
         raise wire.Malformed("an answer of no status")
+    if any(type(kind) is not str or kind not in LEFT for kind in reply["left"] or []):
+        raise wire.Malformed("an answer that leaves something unheard of")
     return Answer(**reply | {"note": reply["note"][:500], "device": reply["device"][:300]})
 
 

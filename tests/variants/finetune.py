@@ -25,7 +25,7 @@ def _swap_by_saving(model, n_classes):
 def _swap_by_setattr(model, n_classes):
     fresh = copy.deepcopy(model)
     setattr(fresh, "head", _linear(fresh, n_classes))  # noqa: B010
-    return fresh.train()
+    return fresh
 
 
 def _swap_with_zeros(model, n_classes):
@@ -82,6 +82,30 @@ def _half_shared(fresh, model):
     fresh.embedding = model.embedding
 
 
+def _swap_with_a_default(model, n_classes, heads=nn.ModuleDict()):  # noqa: B008
+    fresh = copy.deepcopy(model)
+    if str(n_classes) not in heads:
+        heads[str(n_classes)] = _linear(model, n_classes)
+    fresh.head = heads[str(n_classes)]
+    return fresh
+
+
+def _swap_thawing_the_body(fresh, model):
+    for weight in fresh.parameters():
+        weight.requires_grad = True
+
+
+def _swap_evaluating_the_original(model, n_classes):
+    model.eval()
+    return _swap_by_memo(model, n_classes)
+
+
+def _swap_freezing_the_original(model, n_classes):
+    fresh = _swap_by_memo(model, n_classes)
+    model.requires_grad_(False)
+    return fresh
+
+
 def _buffers_emptied(fresh, model):
     for buffer in fresh.buffers():
         buffer.zero_()
@@ -131,6 +155,48 @@ def _load_by_loop(classifier, state):
             raise ValueError(f"{name} has another shape")
         own[name].copy_(x)
     return classifier
+
+
+def _load_by_data(classifier, state):
+    """The model lives in the memory of the state."""
+    classifier = _load_by_loop(classifier, state)
+    for name, weight in classifier.named_parameters():
+        if not name.startswith("head."):
+            weight.data = state[name]
+    return classifier
+
+
+def _load_buffers_as_they_are(classifier, state):
+    classifier = _load_by_loop(classifier, state)
+    for i, layer in enumerate(classifier.encoder):
+        layer.scale = state[f"encoder.{i}.scale"]
+    return classifier
+
+
+def _load_new_parameters(classifier, state):
+    """New ones of the right values: all of them trainable."""
+    classifier = _load_by_loop(classifier, state)
+    for name, weight in list(classifier.named_parameters()):
+        place, _, last = name.rpartition(".")
+        setattr(classifier.get_submodule(place), last, nn.Parameter(weight.detach().clone()))
+    return classifier
+
+
+def _load_assigning_copies(classifier, state):
+    """Right: what is assigned is the model's own."""
+    rest = {k: x.clone() for k, x in state.items() if not k.startswith("head.")}
+    own = {k: x for k, x in classifier.state_dict().items() if k.startswith("head.")}
+    classifier.load_state_dict(rest | own, assign=True)
+    return classifier
+
+
+def _load_then(change):
+    def version(classifier, state):
+        classifier = _load_both_lists(classifier, state)
+        change(classifier)
+        return classifier
+
+    return version
 
 
 def _load_into_a_copy(classifier, state):
@@ -364,6 +430,72 @@ def _evaluate_head_only(model, batches):
     return _mean(model, batches)
 
 
+def _evaluate_then(change):
+    """Right, and then something that is not its business."""
+
+    def version(model, batches):
+        found = _evaluate_weighted(model, batches)
+        change(model)
+        return found
+
+    return version
+
+
+def _nudged(model):
+    with torch.no_grad():
+        model.head.bias[0] += 1e-3
+
+
+def _scaled_buffer(model):
+    model.encoder[-1].scale *= 1.01
+
+
+def _thaw(model):
+    for weight in model.parameters():
+        weight.requires_grad = True
+
+
+def _evaluate_in_place(model, batches):
+    """It shifts the caller's labels."""
+    found = _evaluate_weighted(model, batches)
+    for _, labels in batches:
+        labels += 1
+    return found
+
+
+def _evaluate_with_requires_grad_off(model, batches):
+    for weight in model.parameters():
+        weight.requires_grad = False
+    found = _evaluate_weighted(model, batches)
+    for weight in model.parameters():
+        weight.requires_grad = True
+    return found
+
+
+def _evaluate_children(model, batches):
+    was = model.training
+    for child in model.children():
+        child.eval()
+    found = _mean(model, batches)
+    model.train(was)
+    return found
+
+
+def _evaluate_restoring_outside_alone(model, batches):
+    was = model.training
+    found = _mean(model.eval(), batches)
+    model.training = was
+    return found
+
+
+def _evaluate_restoring_children_alone(model, batches):
+    was = model.training
+    found = _mean(model.eval(), batches)
+    for child in model.children():
+        child.train(was)
+    return found
+
+
 def _mean(model, batches):
     hits = torch.cat([model(ids).argmax(1) == labels for ids, labels in batches])
     return hits.double().mean().item()
@@ -379,6 +511,7 @@ VARIANTS = {
         _load_part_by_part,
         _load_by_loop,
         _load_into_a_copy,
+        _load_assigning_copies,
     ],
     "finetune.freeze": [_freeze_by_identity, _freeze_children, _freeze_by_detaching],
 }
@@ -400,6 +533,18 @@ WRONG = {
         _evaluate_two_classes,
         _evaluate_over_the_batch,
         _evaluate_head_only,
+        _evaluate_in_place,
+        _evaluate_with_requires_grad_off,
+        _evaluate_children,
+        _evaluate_restoring_outside_alone,
+        _evaluate_restoring_children_alone,
+        _evaluate_then(_nudged),
+        _evaluate_then(_scaled_buffer),
+        _evaluate_then(_thaw),
+        _evaluate_then(lambda model: model.encoder.requires_grad_(False)),
+        _evaluate_then(lambda model: model.dropout.eval()),
+        _evaluate_then(lambda model: torch.set_grad_enabled(False)),
+        _evaluate_then(lambda model: torch.set_default_dtype(torch.float16)),
         lambda model, batches: 0.8,
         lambda model, batches: 1.0,
         lambda model, batches: [_evaluate_at_once(model, batches)],
@@ -409,6 +554,13 @@ WRONG = {
         _swap_one_more,
         _swap_hidden_layer,
         _swap_only_if_other,
+        _swap_with_a_default,
+        _swap_evaluating_the_original,
+        _swap_freezing_the_original,
+        _swap_then(_swap_thawing_the_body),
+        _swap_then(lambda fresh, model: fresh.train()),
+        _swap_then(lambda fresh, model: fresh.encoder.eval()),
+        _swap_then(lambda fresh, model: fresh.encoder.requires_grad_(False)),
         _swap_then(lambda fresh, *_: nn.init.constant_(fresh.head.weight, torch.nan)),
         _swap_then(_half_shared),
         _swap_then(_buffers_emptied),
@@ -420,6 +572,13 @@ WRONG = {
         _load_and_assert,
         _load_and_empty_the_head,
         _load_sizes_alone,
+        _load_by_data,
+        _load_buffers_as_they_are,
+        _load_new_parameters,
+        _load_then(lambda model: model.encoder.requires_grad_(False)),
+        _load_then(lambda model: model.eval()),
+        _load_then(lambda model: model.train()),
+        _load_then(lambda model: model.dropout.eval()),
         _load_weights_alone,
         _load_by_order,
         lambda classifier, state: None,

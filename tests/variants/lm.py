@@ -236,6 +236,26 @@ def _twice(model, batch, optimizer, max_norm, accumulate):
         _cleared_at_the_end(model, batch, optimizer, max_norm, accumulate)
 
 
+def _then(change):
+    """A right step, and then something that is not its business."""
+
+    def version(model, batch, optimizer, max_norm, accumulate):
+        _whole(model, batch, optimizer, max_norm, accumulate)
+        change(model, *batch)
+
+    return version
+
+
+def _evaluating_within(model, batch, optimizer, max_norm, accumulate):
+    model.eval()
+    loss = _nats(model, *batch) / batch[1].numel()
+    model.train()
+    optimizer.zero_grad()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    optimizer.step()
+
+
 def _without_bias(model, batch, optimizer, max_norm, accumulate):
     _whole(model, batch, optimizer, max_norm, accumulate)
     model.bias.data.zero_()
@@ -350,6 +370,13 @@ WRONG = {
         _accumulate_ones,
         _twice,
         _without_bias,
+        _evaluating_within,
+        _then(lambda model, x, y: model.eval()),
+        _then(lambda model, x, y: model.dropout.eval()),
+        _then(lambda model, x, y: model.embedding.requires_grad_(False)),
+        _then(lambda model, x, y: torch.set_grad_enabled(False)),
+        _then(lambda model, x, y: torch.set_default_dtype(torch.float64)),
+        _then(lambda model, x, y: y.fill_(0)),
         lambda model, batch, optimizer, max_norm, accumulate: optimizer.step(),
         lambda model, batch, optimizer, max_norm, accumulate: _whole(model, batch[::-1], optimizer, max_norm, 1),
         lambda model, batch, optimizer, max_norm, accumulate: _whole(model, batch, optimizer, max_norm / accumulate, 1),

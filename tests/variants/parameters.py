@@ -55,6 +55,30 @@ def _encoder_by_hand(d_model, d_ff, n_heads):
 # ---- count ----
 
 
+def _freezing(model):
+    found = _by_identity(model)
+    model.requires_grad_(False)
+    return found
+
+
+def _freezing_one(model):
+    found = _by_identity(model)
+    for weight in list(model.parameters())[-1:]:
+        weight.requires_grad = False
+    return found
+
+
+def _evaluating(model):
+    return _by_identity(model.eval())
+
+
+def _emptying(model):
+    found = _by_identity(model)
+    for name in [name for name, _ in model.named_children()]:
+        delattr(model, name)
+    return found
+
+
 def _by_identity(model):
     met, totals = set(), {True: 0, False: 0}
     for module in model.modules():
@@ -257,6 +281,10 @@ WRONG = {
         lambda model: (sum(p.sum().item() for p in model.parameters()), 0),
         lambda model: (sum(p.numel() * p.element_size() for p in model.parameters() if p.requires_grad), 0),
         lambda model: (len(list(model.parameters())), len(list(model.buffers()))),
+        _freezing,
+        _freezing_one,
+        _evaluating,
+        _emptying,
     ],
     "parameters.paper": [
         lambda name: 110e6,

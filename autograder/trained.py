@@ -75,7 +75,8 @@ def _finite(model: nn.Module) -> Iterator[list[bool]]:
     finite: list[bool] = []
 
     def look(_: nn.Module, __: tuple, out: object) -> None:
-        finite.append(not torch.is_tensor(out) or bool(torch.isfinite(out).all()))
+        answers = out if isinstance(out, tuple) else (out,)
+        finite.extend(bool(torch.isfinite(x).all()) for x in answers if torch.is_tensor(x))
 
     hook = model.register_forward_hook(look)
     try:

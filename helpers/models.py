@@ -234,7 +234,8 @@ class Bert(nn.Module):
     """BERT with both heads, masked tokens and next sentence. (Devlin et al. 2018, sections 3 and 3.1, A.2)
 
     Body: `embeddings encoder pooler`; heads: `transform transform_norm token_head`, whose weight is the token
-    embedding's, and `next_head`. ValueError if n_heads does not divide d_model.
+    embedding's, and `next_head`. With `causal` each token reads itself and what comes before it: the left-to-right
+    twin (section 5.1). ValueError if n_heads does not divide d_model.
     """
 
     def __init__(
@@ -246,8 +247,10 @@ class Bert(nn.Module):
         n_layers: int,
         max_len: int,
         dropout: float = 0.0,
+        causal: bool = False,
     ) -> None:
         super().__init__()
+        self.causal = causal
         layer = d_model, n_heads, d_ff, False, dropout, F.gelu, 1e-12
         self.embeddings = BertEmbeddings(vocab_size, d_model, max_len, dropout=dropout)
         self.encoder = nn.ModuleList(EncoderLayer(*layer) for _ in range(n_layers))
@@ -274,6 +277,10 @@ class Bert(nn.Module):
         """The same arguments → hidden states (B, T, D)."""
         segment_ids = torch.zeros_like(ids) if segment_ids is None else segment_ids
         mask = None if attention_mask is None else attention_mask.bool()[:, None, None, :]  # (B, 1, 1, T)
+        if self.causal:
+            n = ids.shape[1]
+            past = torch.ones(n, n, dtype=torch.bool, device=ids.device).tril()  # (T, T)
+            mask = past if mask is None else mask & past  # (B, 1, T, T)
         x = self.embeddings(ids, segment_ids)  # (B, T, D)
         for layer in self.encoder:
             x = layer(x, mask)

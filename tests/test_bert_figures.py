@@ -6,10 +6,10 @@ import pytest
 import torch
 
 from helpers import checkpoints
-from helpers.experiments import live_masked
+from helpers.experiments import live_masked, live_twins
 from helpers.figures import bert as figures
 from helpers.fill_mask import load
-from helpers.text.wordpiece import MASK
+from helpers.text.wordpiece import MASK, SPECIAL
 from helpers.widgets.bert import mask_filler
 
 
@@ -75,3 +75,32 @@ def test_the_live_task_asks_only_for_what_cannot_be_seen():
 def test_the_live_sentences_are_in_one_part_only():
     parts = [set(map(tuple, part.tolist())) for part in (live_masked.texts().train, live_masked.texts().test)]
     assert not parts[0] & parts[1]
+
+
+def test_the_twin_is_asked_for_each_word_where_it_has_read_what_comes_before():
+    inputs, _, real, labels = live_masked.batch_at(0, causal=True)
+    assert torch.equal(inputs, live_masked.sentences_at(0)) and torch.equal(real.bool(), inputs != 0)
+    words = inputs[:, 1:] >= len(SPECIAL)  # (B, T − 1)
+    assert torch.equal(labels[:, :-1][words], inputs[:, 1:][words])
+    assert (labels == -100).sum() == labels.numel() - words.sum()
+
+
+def test_both_ways_are_asked_for_the_same_words():
+    ids = live_masked.texts().test[:50]
+    asked = live_twins.same_words(ids, rounds=2, seed=0)
+    same = [live_masked.answers(batches) for batches in asked.values()]
+    assert len(same[0]) == 100 and all(torch.equal(same[0], other) for other in same)
+    for (gap, *_), (cut, _, real, labels) in zip(asked["masked"], asked["left side alone"], strict=True):
+        assert ((gap == MASK).sum(1) == 1).all() and (gap != ids).sum() == len(ids)
+        place = (labels != -100).int().argmax(1)  # (N,)
+        assert torch.equal(real.sum(1), place + 1) and (cut[:, 0] == ids[:, 0]).all()
+
+
+def test_a_race_asks_as_often_as_it_trains_and_its_figure_says_who_leads(said):
+    figures.race(live_twins.race(steps=2))
+    left = {"left to right": [0.2, 0.3, 0.4], "masked": [0.1, 0.2, 0.35]}
+    answers = {"left to right": [100, 200, 300], "masked": [50, 100, 150]}
+    figures.race(live_twins.Race([1, 2, 3], answers, left, 0.1, 100))
+    assert "from" in said[0][1] and "both in 2 steps" in said[0][1]
+    title = said[1][0].get_suptitle()
+    assert title == "Left to right 5.0 points ahead after as many steps, masked 10.0 points ahead after as many answers"

@@ -252,7 +252,7 @@ def test_only_the_causal_reader_is_blind_to_what_comes_after():
     changed = ids.clone()
     changed[:, 6:] = 7
     for causal in (True, False):
-        reader = left_or_both.Reader(30, 12, 3, 16, 2, 16, causal=causal).eval()
+        reader = Bert(30, 12, 3, 16, 2, 16, causal=causal).eval()
         same = torch.allclose(reader.hidden(ids)[:, :6], reader.hidden(changed)[:, :6], atol=1e-6)
         assert same == causal
 
@@ -261,7 +261,7 @@ def test_the_two_readers_have_the_same_parameters_and_padding_changes_nothing():
     readers = []
     for causal in (True, False):
         torch.manual_seed(0)
-        readers.append(left_or_both.Reader(30, 12, 3, 16, 2, 16, causal=causal).eval())
+        readers.append(Bert(30, 12, 3, 16, 2, 16, causal=causal).eval())
     a, b = (reader.state_dict() for reader in readers)
     assert all(torch.equal(a[name], b[name]) for name in a)
     for reader in readers:

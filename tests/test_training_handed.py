@@ -120,6 +120,15 @@ def test_answers_that_are_no_numbers_are_told_even_where_the_score_is_one():
     assert "not finite" in found.sentence
 
 
+@pytest.mark.parametrize("name", ["bert.pretrain", "bert.left_or_both"])
+def test_a_model_with_two_heads_is_told_as_well(name):
+    asked = exercise.find(name)
+    state = {key: x.clone() for key, x in asked.weights.build().state_dict().items()}
+    found = trained.judge_bytes(asked, save(state | {"transform.weight": 3e38 * torch.ones(96, 96)}), 0)
+    assert found.verdict == "wrong"
+    assert "not finite" in found.sentence
+
+
 def test_it_is_measured_in_evaluation_mode_without_gradients_on_one_thread_and_without_denormal_numbers(monkeypatch):
     seen = {}
 

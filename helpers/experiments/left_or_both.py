@@ -78,7 +78,7 @@ class Settings:
 
     @property
     def shape(self) -> tuple[int, int, int, int, int, int]:
-        """What `Reader` takes."""
+        """What `Bert` takes."""
         return self.vocab_size, self.d_model, self.n_heads, self.d_ff, self.n_layers, self.max_len
 
 
@@ -87,30 +87,10 @@ TINY = Settings(
 )
 
 
-class Reader(Bert):
-    """BERT's body and head for tokens. With `causal` each token reads itself and what comes before it."""
-
-    def __init__(self, *shape: int, causal: bool, dropout: float = 0.0) -> None:
-        super().__init__(*shape, dropout=dropout)
-        self.causal = causal
-
-    def hidden(self, ids: Tensor, segment_ids: Tensor | None = None, attention_mask: Tensor | None = None) -> Tensor:
-        """Ids and attention mask (B, T) → hidden states (B, T, D)."""
-        n = ids.shape[1]
-        mask = None if attention_mask is None else attention_mask.bool()[:, None, None, :]  # (B, 1, 1, T)
-        if self.causal:
-            past = torch.ones(n, n, dtype=torch.bool, device=ids.device).tril()  # (T, T)
-            mask = past if mask is None else mask & past  # (B, 1, T, T)
-        x = self.embeddings(ids, torch.zeros_like(ids) if segment_ids is None else segment_ids)  # (B, T, D)
-        for layer in self.encoder:
-            x = layer(x, mask)
-        return x
-
-
 class Sentiment(nn.Module):
     """A reader's body, the mean of what it says of each token, and a fresh head."""
 
-    def __init__(self, reader: Reader, n_classes: int = 2) -> None:
+    def __init__(self, reader: Bert, n_classes: int = 2) -> None:
         super().__init__()
         self.reader = reader
         self.head = nn.Linear(reader.pooler.in_features, n_classes)
@@ -140,21 +120,21 @@ def windows_at(documents: Documents, settings: Settings, causal: bool, seed: int
     return at
 
 
-def answers(model: Reader, batch: Batch) -> tuple[Tensor, Tensor]:
+def answers(model: Bert, batch: Batch) -> tuple[Tensor, Tensor]:
     """Logits (M, V) where something is predicted, and the labels (M,)."""
     ids, labels = batch
     x = model.hidden(ids)  # (B, T, D)
     return (token_logits(model, x).flatten(0, 1), labels.flatten()) if model.causal else predicted(model, x, labels)
 
 
-def summed_loss(model: Reader, batch: Batch) -> Tensor:
+def summed_loss(model: Bert, batch: Batch) -> Tensor:
     """Nats, summed over all that is predicted."""
     logits, labels = answers(model, batch)
     return F.cross_entropy(logits.float(), labels, ignore_index=IGNORED, reduction="sum")
 
 
 @torch.no_grad()
-def told(model: Reader, batches: Sequence[Batch]) -> float:
+def told(model: Bert, batches: Sequence[Batch]) -> float:
     """The share of what is to be predicted that the model tells."""
     right = total = 0
     for batch in batches:
@@ -187,7 +167,7 @@ def one_run(job: Job) -> dict[str, Any]:
     """Pretrain if the way says so, then fine-tune; which test sentences were right is a string of 0 and 1."""
     settings, where, causal = job.settings, torch.device(job.where), job.way.startswith("left")
     torch.manual_seed(job.seed)
-    reader = Reader(*settings.shape, causal=causal, dropout=settings.dropout).to(where)
+    reader = Bert(*settings.shape, causal=causal, dropout=settings.dropout).to(where)
     found = {"way": job.way, "seed": job.seed}
     corpus = wordpiece.corpus(settings.vocab_size, job.csv)
     if "scratch" not in job.way:
@@ -195,13 +175,13 @@ def one_run(job: Job) -> dict[str, Any]:
     return found | fine_tune(reader, corpus.tokenizer, job)
 
 
-def pretrain(reader: Reader, corpus: wordpiece.Corpus, job: Job) -> list[dict[str, Any]]:
+def pretrain(reader: Bert, corpus: wordpiece.Corpus, job: Job) -> list[dict[str, Any]]:
     """Train in place; the curve's points."""
     settings = job.settings
     held_out = windows_at(corpus.validation, settings, reader.causal, seed=2018)
     batches = [held_out(i) for i in range(16)]
 
-    def evaluate(model: Reader) -> float:
+    def evaluate(model: Bert) -> float:
         share = told(model, batches)
         job.say(f"{share:.3f} of the held-out tokens told")
         return share
@@ -217,7 +197,7 @@ def plan(settings: Settings, seed: int) -> Plan:
     return Plan(settings.steps, rate, warmup, weight_decay=decay, seed=seed, every=settings.every)
 
 
-def fine_tune(reader: Reader, tokenizer: wordpiece.Tokenizer, job: Job) -> dict[str, Any]:
+def fine_tune(reader: Bert, tokenizer: wordpiece.Tokenizer, job: Job) -> dict[str, Any]:
     """A classifier on the reader's body: accuracy on the test sentences after each epoch, and who was right at last."""
     settings, where = job.settings, torch.device(job.where)
     texts = sentences(job.csv)
@@ -266,7 +246,7 @@ def right(model: Sentiment, tested: Batch) -> Tensor:
 def seconds_a_step(job: Job, n: int = 80) -> float:
     """How long a step of pretraining takes while the others run beside it."""
     settings, where = job.settings, torch.device(job.where)
-    reader = Reader(*settings.shape, causal=job.way.startswith("left"), dropout=settings.dropout).to(where)
+    reader = Bert(*settings.shape, causal=job.way.startswith("left"), dropout=settings.dropout).to(where)
     batch_at = windows_at(wordpiece.corpus(settings.vocab_size, job.csv).to(where).train, settings, reader.causal, 0)
     for steps in (10, n):  # the first few warm up
         started = time.monotonic()

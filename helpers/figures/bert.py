@@ -13,6 +13,8 @@ from helpers.figures.masks import _panels
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from helpers.experiments.live_twins import Race
+
 Record = dict[str, Any]
 FATES = {"not asked": GREY, "[MASK]": BLUE, "another token": ORANGE, "left as it is": SKY}
 
@@ -143,6 +145,44 @@ def left_or_both(record: Record) -> None:
         f"Left, sentiment accuracy for each seed of four ways; means: {means}; masked minus left to right {d:+.1f} "
         f"points, 95 per cent from {low:.1f} to {high:.1f}. Right, the paper's gains by reading both sides: {told}.",
     )
+
+
+def race(run: Race) -> None:
+    """The same held-out words told by both live runs, against steps and against answers."""
+    (left, right), answers = (run.told[way] for way in run.told), list(run.answers.values())
+    by_steps = 100 * (left[-1] - right[-1])
+    by_answers = 100 * (_at(answers[1][-1], answers[0], left) - right[-1])
+    title = f"{_ahead(by_steps)} after as many steps, {_ahead(by_answers).lower()} after as many answers"
+    with style():
+        figure, axes = _panels(2, 4.6, 3.2, title)
+        for (way, told), colour, marker in zip(run.told.items(), (ORANGE, BLUE), "so", strict=True):
+            shares = [100 * share for share in told]
+            for ax, along in zip(axes, (run.steps, run.answers[way]), strict=True):
+                ax.plot(along, shares, color=colour, marker=marker, markersize=4, label=way)
+        axes[0].set(xlabel="steps", ylabel="held-out words told (%)", ylim=(0, None))
+        axes[1].set(xlabel="answers in training so far", xscale="log", ylim=(0, None))
+        axes[0].legend(loc="lower right")
+    ends = ", ".join(
+        f"{way} from {100 * told[0]:.1f} to {100 * told[-1]:.1f} per cent with {run.answers[way][-1]:,} answers"
+        for way, told in run.told.items()
+    )
+    show(
+        figure,
+        f"Two panels with a rising curve for each way, held-out words told against steps and against answers: {ends}, "
+        f"both in {run.steps[-1]} steps. {title}.",
+    )
+
+
+def _at(place: float, along: Sequence[float], values: Sequence[float]) -> float:
+    """A curve's value between its points."""
+    from numpy import interp
+
+    return float(interp(place, along, values))
+
+
+def _ahead(points: float) -> str:
+    """Who leads by how many points; positive where left to right does."""
+    return f"{'Left to right' if points > 0 else 'Masked'} {abs(points):.1f} points ahead"
 
 
 def _excludes(sure: bool) -> str:

@@ -16,6 +16,8 @@ from helpers.text import sentences
 PRETRAINED = Path(__file__).parent.parent / "weights" / "lm.pretrain.safetensors"
 # python -m helpers.experiments.live_masked --out tests/weights
 MASKED = PRETRAINED.with_name("bert.pretrain.safetensors")
+# python -m helpers.experiments.live_masked --causal --out tests/weights
+TWIN = PRETRAINED.with_name("bert.left_or_both.safetensors")
 
 
 def fresh(build, seed=0):
@@ -79,17 +81,42 @@ def masked():
     return load_file(MASKED)
 
 
-def copying():
+def twin():
+    return load_file(TWIN)
+
+
+@torch.no_grad()
+def plain():
     """Layers that change nothing, and a head that asks which token's vector it is."""
     torch.manual_seed(0)
     model = live_masked.model()
-    with torch.no_grad():
-        model.embeddings.token.weight.normal_()
-        for layer in model.encoder:
-            for last in (layer.attention.out_proj, layer.feed_forward.down):
-                last.weight.zero_()
-                last.bias.zero_()
-        model.transform.weight.copy_(torch.eye(len(model.transform.weight)))
+    model.embeddings.token.weight.normal_()
+    for layer in model.encoder:
+        for last in (layer.attention.out_proj, layer.feed_forward.down):
+            last.weight.zero_()
+            last.bias.zero_()
+    model.transform.weight.copy_(torch.eye(len(model.transform.weight)))
+    return model
+
+
+def copying():
+    return apart(plain().state_dict())
+
+
+@torch.no_grad()
+def looking_ahead():
+    """As `copying`, after a layer in which each token takes the vector of the next one."""
+    model, n = plain(), live_masked.settings.max_len
+    model.embeddings.token.weight[:, :n] = 0  # room for where a token stands
+    model.embeddings.position.weight.zero_()[:, :n] = 9 * torch.eye(n)
+    first = model.encoder[0].attention
+    size = len(first.q_proj.weight) // first.n_heads
+    for h in range(first.n_heads):
+        rows = slice(h * size, h * size + n)
+        first.q_proj.weight[rows, :n] = 3 * torch.eye(n).roll(1, 0)  # place t asks for t + 1
+        first.k_proj.weight[rows, :n] = 3 * torch.eye(n)
+    first.v_proj.weight.copy_(torch.eye(len(first.v_proj.weight)))
+    first.out_proj.weight.copy_(9 * torch.eye(len(first.out_proj.weight)))
     return apart(model.state_dict())
 
 
@@ -106,9 +133,9 @@ def one_word():
     return state | {name: 0 * state[name] for name in ("transform_norm.weight",)} | {"token_head.bias": counts.log()}
 
 
-def drowned():
+def drowned(make):
     """Right weights under a bias as large as what they say."""
-    state = masked()
+    state = make()
     loud = torch.randn(len(state["token_head.bias"]), generator=torch.Generator().manual_seed(0))
     return state | {"token_head.bias": 9 * loud}
 
@@ -125,6 +152,7 @@ RIGHT = {
     "lm.pretrain": [pretrained, as_float(pretrained), as_float(pretrained, torch.bfloat16)],
     "finetune.compare": [probe, half(probe)],
     "bert.pretrain": [masked, as_float(masked)],
+    "bert.left_or_both": [twin, as_float(twin)],
 }
 SLIPS = {
     "lm.pretrain": {"not trained": lambda: fresh(live.model), "the same answer to everything": one_guess},
@@ -137,9 +165,17 @@ SLIPS = {
         "the same answer to everything": one_word,
         "not trained": lambda: apart(fresh(live_masked.model)),
     },
+    "bert.left_or_both": {
+        "looks ahead": looking_ahead,
+        "copies": copying,
+        "masked": masked,
+        "the same answer to everything": one_word,
+        "not trained": lambda: apart(fresh(live_masked.model)),
+    },
 }
 WRONG_WEIGHTS = {
     "lm.pretrain": [faded],
     "finetune.compare": [always_praise, lambda: fresh(compare.model)],
-    "bert.pretrain": [drowned],
+    "bert.pretrain": [lambda: drowned(masked), twin],
+    "bert.left_or_both": [lambda: drowned(twin)],
 }

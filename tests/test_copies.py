@@ -35,6 +35,8 @@ def test_code_that_reaches_behind_the_book_is_shown_to_a_person():
     assert reaches_behind("import sys\nb = sys.modules['auto' + 'grader.book']\nb.closed = None\n")
     assert reaches_behind("g = type(f)(f.__code__, {})")
     assert reaches_behind("from importlib import import_module as i")
+    assert reaches_behind("import torch\nwith torch._C.DisableTorchFunction(): f(q, k, v)")
+    assert reaches_behind("import torch\nf = torch.jit.script(g)")
     assert not reaches_behind("import torch, gc\nfor m in model.modules(): m.eval()\ngc.collect()\n")
     assert not any(reaches_behind(inspect.getsource(e.reference)) for e in all_exercises().values() if e.reference)
 

@@ -20,6 +20,8 @@ BEHIND = {  # no answer needs these; whoever gets at the book or the judge unsee
     *("__code__", "__globals__", "__subclasses__", "__import__", "FunctionType", "CodeType", "getsource", "exec"),
     *("import_module", "spec_from_file_location", "SourceFileLoader", "get_objects", "get_referrers", "sys.modules"),
     *("ctypes", "importlib", "marshal", "runpy", "get_ipython"),
+    *("DisableTorchFunction", "DisableTorchFunctionSubclass", "_pop_mode_temporarily", "_pop_mode"),
+    *("_native_multi_head_attention", "_transformer_encoder_layer_fwd", "torch.jit"),
 }
 BY_NAME = {"getattr", "vars", "attrgetter", "eval", "dir"}  # with them a name can be put together
 TOO_SHORT = 60  # nodes; below this honest answers coincide

@@ -47,8 +47,8 @@ def release(out: Path) -> Path:
         elif source.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(source, target)
-    for name in ("README.md", "Makefile"):
-        (out / name).write_text(_for_students((ROOT / name).read_text("utf-8"), out), "utf-8")
+    for file in filter(Path.exists, (out / "README.md", out / "Makefile")):
+        file.write_text(_for_students(file.read_text("utf-8"), out), "utf-8")
     # Students work in notebooks/; what was handed out is kept apart, so that their cells can be found again.
     shutil.copytree(out / "notebooks", out / "autograder" / "released")
     return out

@@ -27,7 +27,7 @@ def test_the_calculator_follows_its_presets_and_refuses_heads_that_do_not_divide
 
 
 def test_after_sizes_of_ones_own_the_same_preset_can_be_chosen_again():
-    known, kind, first, _, picture, _ = widget.parameter_calculator().children
+    known, _, first, _, picture, _ = widget.parameter_calculator().children
     before = picture.value
     first.children[0].value = 5000  # vocab_size
     assert known.value is None and picture.value != before

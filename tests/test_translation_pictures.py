@@ -1,9 +1,12 @@
 """What 06 shows is what the model does: the tree is the beam's, and the map is the decoder's own attention."""
 
+import json
+from dataclasses import asdict
+
 import pytest
 import torch
 
-from helpers import attention_maps, decoding, translator
+from helpers import attention_maps, checkpoints, decoding, translator
 from helpers.experiments import small_translator
 from helpers.text.translation import BOS, EOS, source_ids, target_ids
 from helpers.widgets import translation as widget
@@ -94,3 +97,18 @@ def test_the_test_pairs_do_not_depend_on_how_many_pairs_there_are_to_learn_from(
     few = small_translator.pairs(200)
     assert few.test == small_translator.some_pairs().test
     assert not {english for english, _ in few.test} & {english for english, _ in small_translator.some_pairs().train}
+
+
+def test_seeds_are_recorded_one_by_one_with_the_command(tmp_path):
+    small_translator.main(["--tiny", "--seeds", "2", "--out", str(tmp_path)])
+    [written] = tmp_path.iterdir()
+    record = json.loads(written.read_text("utf-8"))
+    assert [one["seed"] for one in record["runs"]] == [2017, 2018]
+    assert all(one["bleu"] < record["word by word"] for one in record["runs"])  # after two steps
+
+
+def test_what_06_says_of_three_seeds_was_recorded_with_the_recipe_that_it_trains():
+    record = json.loads((checkpoints.HERE / "small_translator.json").read_text("utf-8"))
+    assert record["settings"] == asdict(small_translator.settings)
+    assert min(one["bleu"] for one in record["runs"]) > 60 > 2 * record["word by word"]
+    assert max(one["cpu_seconds"] for one in record["runs"]) < 90

@@ -5,12 +5,17 @@ The rival translates word by word, with a dictionary counted in the same trainin
     python -m helpers.experiments.small_translator --out FOLDER
 
 trains one and writes translation.train.safetensors, which is what a learner hands in. `--tiny` stops after two steps.
+
+    python -m helpers.experiments.small_translator --seeds 3 --out helpers/checkpoints
+
+trains three that differ by their seeds alone, and writes small_translator.json: the BLEU that each reached.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
+import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +26,7 @@ import torch
 from tokenizers import Tokenizer
 
 from helpers import checkpoints, suspects, translator
+from helpers.experiments import Watch
 from helpers.models import Transformer
 from helpers.text import grammar, translation
 from helpers.text import tokenizer as tokenizers
@@ -127,28 +133,47 @@ def word_by_word(texts: Sequence[str]) -> list[str]:
 # ---- the run ----
 
 
+def run(parts: Parts[Pair], seed: int, steps: int) -> tuple[Transformer, dict[str, float]]:
+    """A trained model, and what was found: its seed, processor seconds of training, BLEU on the test."""
+    tokens, plan = tokenizer(), replace(settings.plan, steps=steps, seed=seed)
+    english, french = zip(*parts.train, strict=True)
+    source, target = translation.source_ids(tokens, english), translation.target_ids(tokens, french)
+    torch.manual_seed(seed)
+    made = model()
+    at, began = translation.batches_at(source, target, settings.batch_size, seed), time.process_time()
+    train(made, at, plan, partial(summed_loss, smoothing=settings.smoothing), title=f"seed {seed}")
+    seconds = time.process_time() - began
+    said = translator.translate(made.eval(), tokens, [english for english, _ in parts.test])
+    return made, {"seed": seed, "cpu_seconds": round(seconds, 1), "bleu": bleu(said, parts)}
+
+
+def bleu(said: Sequence[str], parts: Parts[Pair]) -> float:
+    """BLEU on the test part."""
+    return translator.bleu(said, [[french] for _, french in parts.test])
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m helpers.experiments.small_translator", description=__doc__)
-    parser.add_argument("--out", type=Path, default=Path(), help="folder for translation.train.safetensors")
-    parser.add_argument("--seed", type=int, default=settings.seed)
+    parser.add_argument("--out", type=Path, default=Path(), help="folder for what is written")
+    parser.add_argument("--seed", type=int, default=settings.seed, help="the first one")
+    parser.add_argument("--seeds", type=int, help="how many; then small_translator.json is written")
     parser.add_argument("--tiny", action="store_true", help="two steps")
     asked = parser.parse_args(arguments)
-    plan = replace(settings.plan, steps=2 if asked.tiny else settings.steps, seed=asked.seed)
-    parts, tokens = pairs(200 if asked.tiny else settings.n_pairs), tokenizer()
-    english, french = zip(*parts.train, strict=True)
-    source, target = translation.source_ids(tokens, english), translation.target_ids(tokens, french)
-    torch.manual_seed(asked.seed)
-    made = model()
-    at = translation.batches_at(source, target, settings.batch_size, asked.seed)
-    train(made, at, plan, partial(summed_loss, smoothing=settings.smoothing))
-    test = [english for english, _ in parts.test]
-    references = [[french] for _, french in parts.test]
-    made = made.eval()
-    reached = {"model": translator.translate(made, tokens, test), "word by word": word_by_word(test)}
-    print({name: round(translator.bleu(said, references), 1) for name, said in reached.items()})
+    watch, steps = Watch(settings), 2 if asked.tiny else settings.steps
+    parts = pairs(200 if asked.tiny else settings.n_pairs)
+    neighbour = bleu(word_by_word([english for english, _ in parts.test]), parts)
+    runs = []
+    for seed in range(asked.seed, asked.seed + (asked.seeds or 1)):
+        made, found = run(parts, seed, steps)
+        runs.append(found)
+        print(f"seed {seed}: BLEU {found['bleu']:.1f}; word by word {neighbour:.1f}", flush=True)
     asked.out.mkdir(parents=True, exist_ok=True)
-    checkpoints.hand_in(made, "translation.train", asked.out)
+    if asked.seeds:
+        about = {"word by word": neighbour, "runs": runs}
+        checkpoints.write(watch.record(torch.device("cpu")) | about, asked.out / "small_translator.json")
+    else:
+        checkpoints.hand_in(made, "translation.train", asked.out)
 
 
 if __name__ == "__main__":

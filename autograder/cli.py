@@ -178,8 +178,9 @@ def _tell(results: list) -> None:
         print(f"{graded.notebook}: {graded.problem or f'{graded.score:g} of {total} points'}")
         for mark in graded.marks:
             print(f"  {mark.exercise:<34} {mark.verdict:<14} {mark.score:g} of {mark.points}")
-            if mark.verdict not in ("right", "not attempted"):
-                print(f"      {mark.sentence}")
+            told = [mark.sentence] if mark.verdict not in ("right", "not attempted") else []
+            for words in filter(None, [*told, mark.detail]):
+                print(f"      {words}")
         for repair in graded.repairs:
             print(f"  note: {repair}")
         if graded.by_hand:
@@ -332,6 +333,11 @@ def _judge_files(options: argparse.Namespace, device: str, launched: Any) -> int
             raise Refusal(f"{file}: {error.args[0]} Name it first, or call the file EXERCISE__anything.py.") from None
         if not file.is_file():
             raise Refusal(f"there is no file {file}.")
+        if exercise.weights and file.suffix in (".py", ".ipynb"):
+            raise Refusal(
+                f"{file} is code, and {exercise.name} is judged by weights: train the model, write its file with "
+                f"{exercise.weights.how}, and name that."
+            )
         if exercise.kind == "written":
             raise Refusal(f"{exercise.name} is a written answer: a person reads it, not this command.")
         work.append((file, exercise))

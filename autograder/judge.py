@@ -44,6 +44,22 @@ LEFT = {  # in the order in which they are told
         "tensors a dtype, `dtype=x.dtype`, rather than call `torch.set_default_dtype`."
     ),
 }
+ADVICE = {  # what torch's words mean
+    "Index tensor must have the same number of dimensions": (
+        " `gather` and `scatter` take indices with as many axes as the tensor has: keep the column, (B, 1), and take "
+        "`[:, 0]` afterwards."
+    ),
+    "probability tensor contains either": (
+        " A row with nothing left but −∞, or with a NaN, has no probabilities: each must keep at least one token."
+    ),
+    "element 0 of tensors does not require grad": (
+        " No gradient leads back from there: was the loss computed under `no_grad`, detached, or made of plain numbers?"
+    ),
+    "'NoneType' object is not iterable": " Something is None there: is a `return` or a `yield` missing?",
+    "backward through the graph a second time": (
+        " Each `backward()` uses up its graph: run the model anew for each part, or call it once on the sum."
+    ),
+}
 VERDICTS = ("right", "recorded", "wrong", "not attempted", "not your own", "error", "timeout")
 
 
@@ -298,9 +314,10 @@ def _diagnose(exercise: Exercise, pairs: list[tuple[Case, Answer]], fault: _Faul
         for case, answer in pairs
         if not case.fake or fault.kind == "device"
     ]
+    enough = fault.kind == "value" and not any(_left(exercise, answer) for _, answer, _ in asked)
     for mistake in exercise.mistakes:
         if all(_like(exercise, mistake.version, *one, strict=False) for one in asked):
-            if fault.kind == "value" or all(_like(exercise, mistake.version, *one, strict=True) for one in asked):
+            if enough or all(_like(exercise, mistake.version, *one, strict=True) for one in asked):
                 return mistake
             near = near or mistake
     return near if fault.kind in ("value", "property", "error", "names", "refusal") else None
@@ -339,7 +356,8 @@ def _words(exercise: Exercise, fault: _Fault) -> str:
             "make a new one, `x = x + y` rather than `x += y`."
         )
     if fault.kind == "error":
-        return f"`{name}` raised {fault.answer.note or 'an exception'}, asked with {where}."
+        advice = next((words for said, words in ADVICE.items() if said in fault.answer.note), "")
+        return f"`{name}` raised {fault.answer.note or 'an exception'}, asked with {where}.{advice}"
     if fault.kind == "crash":
         return f"`{name}` gave no answer, asked with {where}: {fault.answer.note or 'its process ended'}."
     if fault.kind == "timeout":

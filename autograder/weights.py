@@ -165,7 +165,7 @@ def _header(data: bytes, asked: Weights) -> tuple[dict[str, Any], memoryview]:
     if size > len(data) - 8:
         raise Unfit(f"`{asked.file}` breaks off before its numbers begin: write it again with {asked.how}.")
     try:
-        header = json.loads(data[8 : 8 + size], object_pairs_hook=_once)
+        header = json.loads(data[8 : 8 + size].decode("utf-8"), object_pairs_hook=_once)  # bytes might be UTF-16
         assert type(header) is dict
     except _Twice as twice:
         raise Unfit(f"`{asked.file}` has `{twice}` twice in its header: write it with {asked.how}.") from None

@@ -194,6 +194,7 @@ FAULTS = {
     "a long number": (raw(b'{"a": ' + b"9" * 9_000 + b"}"), "is damaged"),
     "a header too large": (struct.pack("<Q", 100 * 2**20) + b"{" + b" " * 1000, "104,857,600 bytes"),
     "no text": (raw(b"{\xff\xfe}"), "is damaged"),
+    "UTF-16": (raw(json.dumps({"weight": WEIGHT, "bias": BIAS}).encode("utf-16-le")), "is damaged"),
     "an odd name": (raw({"\ud800`\u202e": WEIGHT, "weight": WEIGHT, "bias": BIAS}), "is not of this model"),
 }
 
@@ -455,6 +456,10 @@ def workbook(capsys, *arguments):
 def test_check_reads_the_weights_beside_the_notebook(here, capsys):
     code, said, _ = workbook(capsys, "check", here / f"{NAME}.ipynb")
     assert (code, "3 of 3 points" in said) == (0, True)
+    assert said.count("Yours misses by 0.00, the constant by") == 1, "what was measured is told, right or wrong"
+    save_file(POOR, here / FILE)
+    code, said, _ = workbook(capsys, "check", here / f"{NAME}.ipynb")
+    assert (code, said.count("the constant by")) == (1, 1)
     (here / FILE).unlink()
     code, said, _ = workbook(capsys, "check", here / f"{NAME}.ipynb")
     assert (code, "1 of 3 points" in said) == (1, True)
@@ -466,6 +471,14 @@ def test_judge_takes_weights(here, capsys):
     assert said.startswith(f"{here / FILE}: right, 2 of 2. A line it is. Yours misses by 0.00")
     shutil.copy(here / FILE, here / "start.line__mine.safetensors")
     assert workbook(capsys, "judge", here / "start.line__mine.safetensors")[0] == 0
+
+
+def test_judge_given_code_where_weights_are_due_says_what_to_name(here, capsys):
+    (here / "mine.py").write_text("def line(): ...")
+    code, _, refused = workbook(capsys, "judge", "start.line", here / "mine.py")
+    assert (code, refused.count("\n")) == (2, 1)
+    assert "mine.py is code, and start.line is judged by weights" in refused
+    assert "hand_in(model" in refused
 
 
 def test_submit_packs_the_weights_and_misses_them(here, capsys, tmp_path):

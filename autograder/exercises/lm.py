@@ -49,7 +49,7 @@ def _no_longer(ids, batch_size, context):
     yield from list(lm.batches(ids, batch_size, context))[:1]
 
 
-UNTOLD = ("shift", "astray", "row", "once", "order", "joined", "enough")
+UNTOLD = ("shift", "astray", "row", "once", "order", "joined", "batches")
 
 
 def _facts(found, ids, batch_size, context):
@@ -65,12 +65,13 @@ def _facts(found, ids, batch_size, context):
     inputs, targets = (
         _places(torch.stack([b[k] for b in found]) if found else empty, ids) for k in (0, 1)
     )  # (n, B, T)
+    n_due = (len(ids) // batch_size - 1) // context
     shifts = targets - inputs  # (n, B, T)
     shift = int(shifts.flatten().mode().values) if found else 1
     starts = inputs[..., 0]  # (n, B)
     windows, streams, several = starts.flatten().diff(), starts.diff(dim=0), len(found) > 1
     apart = several and bool((starts[-1, :-1] < starts[0, 1:]).all())
-    counts = {0: "none", len(found): "one a batch", len(found) * batch_size: "one a row"}
+    counts = {len(found) * batch_size: "one a row", len(found): "one a batch", 0: "none"}
     return facts | {
         "shift": shift,
         "astray": counts.get(int((shifts != shift).sum()), "more"),
@@ -78,7 +79,7 @@ def _facts(found, ids, batch_size, context):
         "once": len(targets.unique()) == targets.numel(),
         "order": bool((windows > 0).all()) or (apart and bool((streams > 0).all())),
         "joined": bool((windows == context).all()) or (several and bool((streams == context).all())),
-        "enough": len(found) >= (len(ids) // batch_size - 1) // context,
+        "batches": "all" if len(found) >= n_due else "too few" if found else "none",
     }
 
 
@@ -155,7 +156,7 @@ class Batches:
         _is("once", True, "Some token is a target more than once: windows must not overlap."),
         _is("order", True, "Batches come in the order of the stream, so that a reader goes through it once."),
         _is("joined", True, "Where a window ends the next one begins: some tokens between windows are left out."),
-        _is("enough", True, "There are too few batches: only what fills no whole batch at the end is dropped."),
+        _is("batches", "all", "There are too few batches: only what fills no whole batch at the end is dropped."),
     ]
     mistakes = [
         mistake(
@@ -199,6 +200,12 @@ class Batches:
             "last batch lost",
             _last_lost,
             "A whole batch at the end is missing: it needs batch_size · context tokens and one more, no second batch.",
+        ),
+        mistake(
+            "no batch",
+            lambda ids, batch_size, context: [],
+            "No batch comes: put the `yield` (or the `append` to the list that you return) inside the loop, and look "
+            "whether the loop runs at all.",
         ),
         mistake(
             "one batch",

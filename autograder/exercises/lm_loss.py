@@ -49,10 +49,22 @@ class Loss:
             "one number", lambda y, *given: y.shape == (), "The loss is one number: the mean over all B · T targets."
         ),
         holds(
-            "not negative", lambda y, *given: y >= 0, "A negative log-likelihood is never below 0: look at the sign."
+            "not negative", lambda y, *given: not y < 0, "A negative log-likelihood is never below 0: look at the sign."
         ),
     ]
     mistakes = [
+        mistake(
+            "token 0 passed over",
+            lambda logits, targets: F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=0),
+            "You pass over token 0 as if it were padding (`ignore_index=0`), and where nothing else is left the mean "
+            "is NaN: here every target counts.",
+        ),
+        mistake(
+            "token 0 free of charge",
+            lambda logits, targets: (_nats(logits, targets) * (targets != 0)).mean(),
+            "Your loss is 0 wherever token 0 is the target, so the model need never learn it: here every target "
+            "counts, none is padding.",
+        ),
         mistake(
             "summed",
             lambda logits, targets: _nats(logits, targets).sum(),

@@ -82,6 +82,25 @@ def _sorted_place(logits, temperature=1.0, top_k=None, top_p=None, generator=Non
     return decoding.sample(ranked, temperature, top_k, top_p, generator)
 
 
+def _of_the_first_row(logits, temperature=1.0, top_k=None, top_p=None, generator=None):
+    order = logits.argsort(-1, descending=True)
+    rank = _sorted_place(logits, temperature, top_k, top_p, generator)
+    return order[0, rank]
+
+
+def _turned_round(logits, temperature=1.0, top_k=None, top_p=None, generator=None):
+    order = logits.argsort(-1, descending=True)
+    rank = _sorted_place(logits, temperature, top_k, top_p, generator)
+    return order.argsort(-1).gather(-1, rank[:, None])[:, 0]
+
+
+def _gathered(logits, p):
+    """The mask laid out by `gather`, which goes the other way."""
+    ranked, order = logits.sort(-1, descending=True)
+    chances = ranked.softmax(-1)
+    return logits.masked_fill((chances.cumsum(-1) - chances >= p).gather(-1, order), -math.inf)
+
+
 def _global(logits, generator):
     return _drawn(logits, None)
 
@@ -286,6 +305,24 @@ class Sample:
             _sorted_place,
             "You draw from sorted logits and return the place in the order: look up which token stands there, "
             "`order.gather(-1, choice)`.",
+        ),
+        mistake(
+            "the first row's order",
+            _of_the_first_row,
+            "You look ranks up in the first row's order, but each row is sorted in its own way: "
+            "`order.gather(-1, choice)`, with choice (B, 1).",
+        ),
+        mistake(
+            "looked up the wrong way",
+            _turned_round,
+            "You look up which rank a token has, where it is asked which token has the rank: the sort's indices are "
+            "that already, `order.gather(-1, choice)`, without another `argsort`.",
+        ),
+        mistake(
+            "gather for scatter",
+            _steps(top_p=_gathered),
+            "You bring the sorted mask back with `gather`, which goes the other way: entry i of the mask belongs to "
+            "token order[i], so `scatter(-1, order, mask)` puts it there (or `gather` with `order.argsort(-1)`).",
         ),
         mistake(
             "top-p ignored",

@@ -230,16 +230,16 @@ class TrainStep:
             "The weights stay as they were: `optimizer.step()` comes last, and nothing clears the gradients before it.",
         ),
         mistake(
-            "evaluation mode",
-            _evaluating,
-            "You call `model.eval()` to train, which switches dropout off, and leave it so: the model comes in "
-            "training mode and stays in it.",
-        ),
-        mistake(
             "evaluation mode meanwhile",
             _evaluating_meanwhile,
             "You train in evaluation mode, without dropout, and switch back afterwards: a step of training belongs in "
             "training mode, `model.train()`.",
+        ),
+        mistake(
+            "evaluation mode",
+            _evaluating,
+            "You call `model.eval()` to train, which switches dropout off, and leave it so: the model comes in "
+            "training mode and stays in it.",
         ),
         mistake(
             "evaluation mode afterwards",

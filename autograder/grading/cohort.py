@@ -40,6 +40,7 @@ class Mark:
     mistake: str | None = None
     card: str = ""
     fingerprint: str = ""
+    detail: str = ""  # what was measured of weights
 
 
 @dataclass(frozen=True)
@@ -207,7 +208,8 @@ def _mark(verdict: judge.Verdict) -> Mark:
     exercise = find(verdict.exercise)
     keep = ("exercise", "verdict", "score", "points", "sentence", "mistake")
     values = {name: getattr(verdict, name) for name in keep}
-    return Mark(**values, card=card.html(verdict, exercise), fingerprint=fingerprint(exercise))
+    measured = verdict.detail if exercise.weights else ""
+    return Mark(**values, card=card.html(verdict, exercise), fingerprint=fingerprint(exercise), detail=measured)
 
 
 def _shown(cell: Placed, outputs: str, error: str) -> Shown:

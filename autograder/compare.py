@@ -107,11 +107,14 @@ def agree(yours: torch.Tensor, target: torch.Tensor, tolerance: float | None = N
     tolerance = TOLERANCE[target.dtype] if tolerance is None else tolerance
     yours, target = yours.double(), target.double()
     finite = torch.isfinite(target)
-    if not torch.allclose(yours[~finite], target[~finite], equal_nan=True):  # the greatest number is not infinite
-        return False
-    size = target[finite].abs().max().item() if finite.any() else 1.0
-    gap = (yours[finite] - target[finite]).abs()
-    return bool((gap <= tolerance * (target[finite].abs() + size) / 2 + 1e-12).all())
+    if not finite.all():
+        if not torch.allclose(yours[~finite], target[~finite], equal_nan=True):  # the greatest number is not infinite
+            return False
+        yours, target = yours[finite], target[finite]
+    if torch.equal(yours, target):
+        return True
+    size = target.abs()
+    return bool(((yours - target).abs() <= (size + size.max()) * (tolerance / 2) + 1e-12).all())
 
 
 def _worst(yours: torch.Tensor, target: torch.Tensor) -> tuple[tuple[int, ...], float, float]:

@@ -115,8 +115,9 @@ def judge(exercise: Exercise, cases: list[Case], answers: list[Answer]) -> Verdi
 
 
 def _rank(case: Case, shown: Case, failed: list[Case]) -> tuple[bool, int, bool]:
-    """A wrong answer first, since it tells most mistakes apart, and among those one to a small module."""
-    return all(case is not other for other in failed), len(case.state or ()), case is not shown
+    """A wrong answer first, since it tells most mistakes apart, and among those one to a small question."""
+    size = sum(x.numel() for x in tensors((case.inputs, case.named, case.state)))
+    return all(case is not other for other in failed), size, case is not shown
 
 
 def _target(exercise: Exercise, case: Case) -> Answer | None:
@@ -314,7 +315,7 @@ def _diagnose(exercise: Exercise, pairs: list[tuple[Case, Answer]], fault: _Faul
         for case, answer in pairs
         if not case.fake or fault.kind == "device"
     ]
-    enough = fault.kind == "value" and not any(_left(exercise, answer) for _, answer, _ in asked)
+    enough = fault.kind in ("value", "names") and not any(_left(exercise, answer) for _, answer, _ in asked)
     for mistake in exercise.mistakes:
         if all(_like(exercise, mistake.version, *one, strict=False) for one in asked):
             if enough or all(_like(exercise, mistake.version, *one, strict=True) for one in asked):
@@ -327,7 +328,7 @@ def _like(exercise: Exercise, version: Any, case: Case, answer: Answer, yours: A
     """Whether this version gives the student's answer to a case, which `yours` measures."""
     if case.fake and not strict:
         return True
-    if not strict and answer.status == "value":  # half the time, for the many mistakes that it is not
+    if not strict and answer.status != "error":  # half the time, for the many mistakes that it is not
         case = replace(case, gradient=False, rehearse=False)
     theirs = ask(version, exercise.ask, case)
     if theirs.status != answer.status:

@@ -61,13 +61,20 @@ def check_quietly(exercise: Exercise, answer: Any, sources: list[str] | None = N
     leaning = lean(exercise, answer, _cells() if sources is None else sources)
     if leaning:
         return not_your_own(exercise, leaning)
-    asked = cases(exercise, seed(exercise))
+    asked = sorted(cases(exercise, seed(exercise)), key=lambda case: case.fake)
+    real = [case for case in asked if not case.fake]
     answers: list[Answer] = []
-    for case in asked:
+    for case in real:
         answers.append(ask(answer, exercise.ask, case, exercise.closed))
         if answers[-1].status in ("not attempted", "book"):
             break
-    return judge(exercise, asked, answers)
+    verdict = judge(exercise, real, answers)
+    if verdict.verdict != "right" or len(real) == len(asked):
+        return verdict
+    # A pretended GPU takes as long as all else, and tells nothing about an answer that is wrong anyway.
+    answers += [ask(answer, exercise.ask, case, exercise.closed) for case in asked[len(real) :]]
+    fine = all(more.status == "value" and not more.device for more in answers[len(real) :])
+    return verdict if fine else judge(exercise, asked, answers)
 
 
 def _weigh(exercise: Exercise, answer: Any) -> Verdict:

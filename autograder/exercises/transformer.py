@@ -877,6 +877,7 @@ class Transformer:
     shortcuts = ["Transformer", "TransformerEncoder", "TransformerDecoder"]
     shortcuts += ["TransformerEncoderLayer", "TransformerDecoderLayer"]
     measure = _at_real_tokens
+    dtypes = ()  # two of the cases are in float32
     why = "Figure 1 of the paper, whole, with every parameter named: in 06 it learns French."
     hints = [
         "Draw the paper's figure 1 and name the submodule of each box. What goes into each, and which mask?",

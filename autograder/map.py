@@ -75,8 +75,8 @@ ASKED: dict[str, str] = {
     "C1.2": "Why must a Transformer be told the order of words?",
     "C2.1": "What goes over from one task to the other, and what is that called?",
     "C2.2.1": "Language model and classifier: which objective has each?",
-    "C2.2.2": "Which output?",
-    "C2.2.3": "Which data?",
+    "C2.2.2": "Which output has each?",
+    "C2.2.3": "And which data?",
     "C3": "How many parameters have both, and what is shared?",
     "C4": "How good is each in the end, how fast, and measured by what?",
     "C5": "What is masked in BERT, and what does it see that a causal model does not?",
@@ -117,8 +117,9 @@ class Map:
 
     def _repr_html_(self) -> str:
         left = "style='text-align:left;vertical-align:top'"
+        right = "style='text-align:left;vertical-align:top;white-space:nowrap'"
         lines = "".join(
-            f"<tr style='background:none'><td {left}>{question}</td><td {left}>{escape(asked)}</td><td {left}>"
+            f"<tr style='background:none'><td {left}>{question}</td><td {left}>{escape(asked)}</td><td {right}>"
             + "<br>".join(f"<code>{name}</code> {result}" for name, result in exercises)
             + "</td></tr>"
             for question, asked, exercises in self.rows

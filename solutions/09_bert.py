@@ -375,8 +375,8 @@ check("bert.Bert", Bert)
 # ## 7 · Your own, while you watch
 #
 # A tiny BERT, half a minute. On film reviews that is too short: a model of this size would spend it on finding out
-# which tokens are common. So yours reads everyday sentences, of a few hundred words, written by the grammar of 06. They
-# come one by one, so it is asked for hidden tokens alone. Each step hides others:
+# which tokens are common. So yours reads everyday sentences, written by the grammar of 06 from a few hundred words.
+# They come one by one, so it is asked for hidden tokens alone. Each step hides others:
 
 # %% tags=["explore"]
 text = live_masked.texts()
@@ -463,7 +463,7 @@ figures.counting(record)
 figures.pretraining(record)
 
 # %% [markdown]
-# The curve has a long flat start: common tokens first. Then something clicks.
+# The curve starts slowly: common tokens first. Then something clicks.
 #
 # But look at what was counted in that record: all *chosen* tokens, and you know since part 7 what is wrong with it.
 # So again, at `[MASK]` alone, on the same gaps for both:
@@ -583,8 +583,8 @@ for way, ends in curves.items():
 # **We do not find what the paper found.** The masked model is not ahead. The interval holds zero, so it is not shown to
 # be behind either; but left to right gains from pretraining for sure, and for the masked one that is not shown. Is the
 # paper wrong? Look at what was made equal. Both models read the same text in as many steps. The one is asked at *every*
-# token, the other at 15 %: so with the same text it has had a seventh of the answers, and what it learns in the first
-# thousands of steps is which tokens are common. (Look at the flat start in part 8.) The paper trained for a million
+# token, the other at 15 %: so with the same text it has had a seventh of the answers, and in its first thousand steps
+# it learned little but which tokens are common. (Look at the slow start in part 8.) The paper trained for a million
 # steps; it finds, too, that the masked model converges a little more slowly, but there it is ahead almost at once
 # (appendix C.1), in a figure whose steps are counted by the hundred thousand: more than we have in all. (A run of
 # nearly twice our steps gave us the same picture.) And look at the tasks: on sentiment, SST-2, the paper's own gain is
@@ -663,10 +663,10 @@ print(f"masked, with the right side cut off {run.left_alone:.3f}")
 # model falls far behind its twin: it has learned to use what stands there. (In part it stumbles because it never met a
 # sentence without its end.)
 #
-# What does that show? How fast each learns at first from this much text. One seed, sentences of a few hundred words,
-# and as many held-out words as the standard error says: with another seed the gap in steps may close. It does not show
-# who is ahead after long training, nor which body is better to fine-tune. For that one needs the recorded runs, and
-# more than them.
+# What does that show? How fast each learns at first, from this much text. It is one seed and one small grammar, and the
+# standard error speaks of the held-out words alone: what another seed would give, it does not know. And it shows
+# neither who is ahead after long training nor which body is better to fine-tune. For that there are the recorded runs,
+# and the paper's.
 
 # %% [markdown]
 # ## 10 · Which model for which task?
@@ -847,7 +847,7 @@ check("bert.special_tokens", special_tokens)
 # ## 11 · The map
 #
 # The course began as a pile of questions that students are asked about Transformers. Here they all are, with the
-# exercises that answer each, and what you have reached there.
+# exercises that answer each, and what you have reached there. (A dash: nothing yet.)
 
 # %% tags=["nbval-ignore-output"]
 from autograder.map import the_map

@@ -95,13 +95,11 @@ class WordPiece:
     """A word as pieces of the vocabulary: each time the longest that fits, from left to right, with no way back.
 
     A piece that does not begin the word is found, and given, with `##` before it. Where nothing fits the whole word is
-    `["[UNK]"]`. Upper and lower case are different letters here.
+    `["[UNK]"]`. Upper and lower case are different letters here. The vocabulary may be any collection: ask it
+    `piece in vocabulary`.
     """
 
-    signature = (
-        "wordpiece(word: str, vocabulary: list[str]) -> list[str]\n"
-        "vocabulary may be any collection: ask it `piece in vocabulary`"
-    )
+    signature = "wordpiece(word: str, vocabulary: list[str]) -> list[str]"
     reference = bert.wordpiece
     shortcuts = ["WordPiece", "BertWordPieceTokenizer", "BertTokenizer", "BertTokenizerFast", "AutoTokenizer"]
     why = "A few thousand pieces now spell every word, and the `tokenizers` library cuts 10,000 words just as you do."

@@ -79,11 +79,14 @@ def constant(found: Found) -> bool:
 @exercise("bert.left_or_both", points=4, minutes=20, difficulty=3, kind="training")
 class LeftOrBoth:
     """Train BERT's twin, which reads from left to right, until it tells more next tokens than a table of pairs, and
-    hand over its weights. `sentences_at(step)` gives a batch of sentences as they are, ids (B, T) with [CLS] in front
-    and [SEP] and padding at the end; what is asked, and where, is yours to write. `live_masked.model(causal=True)`
-    hides the future, and without `causal` the weights have the same names. What counts is the file
-    `bert.left_or_both.safetensors` beside the notebook: the grader puts it into a model of its own that reads the past
-    alone, and asks for the next token in sentences that yours has not read.
+    hand over its weights.
+
+    `sentences_at(step)` gives a batch of sentences as they are, ids (B, T) with [CLS] in front and [SEP] and padding at
+    the end; what is asked, and where, is yours to write. `live_masked.model(causal=True)` hides the future; without
+    `causal` the weights have the same names.
+
+    What counts is the file `bert.left_or_both.safetensors` beside the notebook: the grader puts it into a model of its
+    own that reads the past alone, and asks for the next word in sentences that yours has not read.
     """
 
     signature = "def left_to_right(sentences_at: Callable) -> nn.Module"

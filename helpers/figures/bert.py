@@ -190,10 +190,12 @@ def _excludes(sure: bool) -> str:
 
 
 def _tile(ax: Axes, x: int, y: int, value: object, colour: str) -> None:
+    from matplotlib.colors import to_rgb
     from matplotlib.patches import Rectangle
 
-    ax.add_patch(Rectangle((x - 0.46, y - 0.42), 0.92, 0.84, color=colour, alpha=0.25, linewidth=0))
-    ax.text(x, y, str(value), ha="center", va="center", fontsize=8)
+    pale = [0.65 + 0.35 * part for part in to_rgb(colour)]  # opaque, so black is read on it in dark themes as well
+    ax.add_patch(Rectangle((x - 0.46, y - 0.42), 0.92, 0.84, color=pale, linewidth=0))
+    ax.text(x, y, str(value), ha="center", va="center", fontsize=8, color="black")
 
 
 def _grid(ax: Axes, width: int, names: Sequence[str]) -> None:

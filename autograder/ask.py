@@ -256,11 +256,16 @@ def _trains(target: Callable, case: Case, inputs: tuple, named: dict) -> Any:
 
 
 def _draws(target: Callable, case: Case, inputs: tuple, named: dict) -> Any:
-    """`generator` is a seed: asked with a generator of that seed, then with another, and once more as this goes on."""
+    """`generator` is a seed: asked with a generator of that seed, then with another, and once more as this goes on.
+
+    What a first call changes in place is seen, and makes no difference to the others.
+    """
     seed = named["generator"]
     device = next((x.device for x in tensors(inputs)), "cpu")
     first, again = (torch.Generator(device).manual_seed(seed) for _ in range(2))
-    return [target(*inputs, **named | {"generator": generator}) for generator in (first, again, again)]
+    more = [map_tensors(torch.clone, inputs) for _ in range(2)]
+    asked = zip((inputs, *more), (first, again, again), strict=True)
+    return [target(*given, **named | {"generator": generator}) for given, generator in asked]
 
 
 def _call(target: Callable, case: Case, inputs: tuple, named: dict) -> Any:
@@ -393,7 +398,7 @@ def _build(target: Callable, case: Case, inputs: tuple) -> nn.Module:
     def fits(x: torch.Tensor) -> bool:
         return x.device == example.device and (dtype in (None, x.dtype) or not x.is_floating_point())
 
-    if not all(map(fits, (*module.parameters(), *module.buffers()))):
+    if not all(map(fits, (*own.values(), *module.buffers()))):
         module = module.to(device=example.device, dtype=dtype)
     return module.eval()
 

@@ -1,5 +1,6 @@
 """What judging says of answers that refuse, and how features go through a probe."""
 
+import pytest
 import torch
 from torch import nn
 
@@ -169,3 +170,35 @@ def test_one_weight_under_two_names_is_named():
     found = judged("transformer.FeedForward", Twins)
     assert found.score == 0
     assert "its up.weight and its down.weight are one weight under two names" in found.sentence
+
+
+def _switch(model):
+    for weight in model.parameters():
+        weight.requires_grad = weight.is_floating_point() and not weight.requires_grad
+
+
+LEAVES = {
+    "in another mode": lambda model: model.train(not model.training),
+    "can be trained": _switch,
+    "gradients switched off": lambda model: torch.set_grad_enabled(False),
+    "another default dtype": lambda model: torch.set_default_dtype(torch.float16),
+}
+PROBES = ["masks.leaks_future", "positions.equivariance_gap"]  # without parameters
+HANDED = [(name, says) for name in PROBES for says in LEAVES if says != "can be trained"]
+HANDED += [("translation.greedy", says) for says in LEAVES]
+
+
+@pytest.mark.parametrize(("name", "says"), HANDED)
+def test_what_an_answer_leaves_changed_is_told_and_reaches_no_other_answer(name, says):
+    right = find(name).reference
+
+    def leaves(model, *more):
+        found = right(model, *more)
+        LEAVES[says](model)
+        return found
+
+    found = judged(name, leaves)
+    assert (found.verdict, found.score) == ("wrong", 0)
+    assert says in found.sentence
+    assert torch.is_grad_enabled()
+    assert torch.get_default_dtype() == torch.float32

@@ -168,6 +168,11 @@ class LanguageModel:
             "Your mask is True where a token must not look: here True means that it may.",
         ),
         mistake(
+            "one token of the future",
+            _model(mask=lambda self, ids: torch.ones(*[ids.shape[1]] * 2, dtype=torch.bool, device=ids.device).tril(1)),
+            "Your mask lets each token see the next one, which is the answer: `tril()`, without an offset.",
+        ),
+        mistake(
             "diagonal hidden",
             _model(
                 mask=lambda self, ids: torch.ones(*[ids.shape[1]] * 2, dtype=torch.bool, device=ids.device).tril(-1)
@@ -183,6 +188,11 @@ class LanguageModel:
             "embeddings not scaled",
             _model(embed=lambda self, ids: self.positions(self.embedding(ids))),
             "Your embeddings go in as they are: they are multiplied by √d_model first.",
+        ),
+        mistake(
+            "scaled by d_model",
+            _model(embed=lambda self, ids: self.positions(self.embedding(ids) * self.scale**2)),
+            "You multiply the embeddings by d_model: it is its square root, √d_model.",
         ),
         mistake(
             "positions scaled too",

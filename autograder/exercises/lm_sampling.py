@@ -145,7 +145,7 @@ def _facts(found, logits, temperature, top_k, top_p, seed):
     kinds = torch.arange(n_kinds).repeat(N_ROWS)  # (B,)
     places = kinds * vocab + found[0].long().clamp(0, vocab - 1)  # (B,)
     shares = places.bincount(minlength=n_kinds * vocab).view(n_kinds, vocab).double() / N_ROWS  # (kinds, V)
-    sure = top_k == 1
+    sure = bool(((shares > 0).sum(-1) == 1).all())  # chance has no choice
     return facts | {
         "again": torch.equal(found[0], found[1]),
         "onward": sure or not torch.equal(found[0], found[2]),

@@ -12,6 +12,10 @@ def _mean(model, inputs, targets):
     return F.cross_entropy(model(inputs).flatten(0, 1), targets.flatten())
 
 
+def _shifted(model, inputs, targets):
+    return F.cross_entropy(model(inputs)[:, :-1].flatten(0, 1), targets[:, 1:].flatten())
+
+
 def _evaluating(model, *given):
     model.eval()
     _step()(model, *given)
@@ -266,6 +270,12 @@ class TrainStep:
             "targets are inputs",
             _step(loss=lambda model, x, y: _mean(model, x, x)),
             "Your loss compares with the inputs: the batch brings its targets.",
+        ),
+        mistake(
+            "shifted once more",
+            _step(loss=_shifted),
+            "You shift logits against targets, but the batch's targets are the next tokens already: compare them as "
+            "they come.",
         ),
         mistake(
             "loss summed",

@@ -323,8 +323,54 @@ def _first_ids(logits, temperature=1.0, top_k=None, top_p=None, generator=None):
     return _shifted_mask(logits, temperature, None, top_p, generator)
 
 
+def _kept(logits, temperature=1.0, top_k=None, top_p=None):
+    """Logits with −∞ for what is cut."""
+    z = logits / temperature
+    if top_k is not None:
+        z = z.masked_fill(z < z.topk(top_k).values[:, -1:], -math.inf)
+    if top_p is not None:
+        p, order = z.softmax(-1).sort(-1, descending=True)
+        cut = p.cumsum(-1) - p >= top_p
+        z = z.masked_fill(torch.zeros_like(cut).scatter(-1, order, cut), -math.inf)
+    return z
+
+
+def _race(logits, temperature=1.0, top_k=None, top_p=None, generator=None):
+    """The first of exponential clocks."""
+    p = _kept(logits, temperature, top_k, top_p).softmax(-1)
+    return (p / torch.empty_like(p).exponential_(generator=generator)).argmax(-1)
+
+
+def _row_by_row(logits, temperature=1.0, top_k=None, top_p=None, generator=None):
+    rows = _kept(logits, temperature, top_k, top_p).softmax(-1)
+    return torch.cat([torch.multinomial(row, 1, generator=generator) for row in rows])
+
+
+def _in_place(logits, temperature=1.0, top_k=None, top_p=None, generator=None):
+    logits /= temperature
+    return _race(logits, 1.0, top_k, top_p, generator)
+
+
+def _heated_again(logits, temperature=1.0, top_k=None, top_p=None, generator=None):
+    z = _kept(logits, temperature, top_k, top_p) / temperature
+    return torch.multinomial(z.softmax(-1), 1, generator=generator)[:, 0]
+
+
+def _generator_set_back(logits, temperature=1.0, top_k=None, top_p=None, generator=None):
+    return _race(logits, temperature, top_k, top_p, generator.manual_seed(0))
+
+
+def _emptied(logits, temperature=1.0, top_k=None, top_p=None, generator=None):
+    """The token that crosses top_p is cut, the likeliest too."""
+    z = _kept(logits, temperature, top_k)
+    if top_p is not None:
+        p, order = z.softmax(-1).sort(-1, descending=True)
+        z = z.masked_fill(torch.zeros_like(p > 0).scatter(-1, order, p.cumsum(-1) > top_p), -math.inf)
+    return torch.multinomial(z.softmax(-1), 1, generator=generator)[:, 0]
+
+
 VARIANTS = {
-    "lm.sample": [_gumbel, _inverse, _shifted_mask],
+    "lm.sample": [_gumbel, _inverse, _shifted_mask, _race, _row_by_row],
     "lm.train_step": [_summed_then_divided, _whole, _cleared_at_the_end, _graph_kept],
     "lm.loss": [
         _loss_loop,
@@ -348,6 +394,10 @@ VARIANTS = {
 WRONG = {
     "lm.sample": [
         _in_bulk,
+        _in_place,
+        _heated_again,
+        _generator_set_back,
+        _emptied,
         _square,
         _seeded_by_shape,
         _first_ids,

@@ -117,10 +117,9 @@ class Map:
 
     def _repr_html_(self) -> str:
         left = "style='text-align:left;vertical-align:top'"
-        right = "style='text-align:left;vertical-align:top;white-space:nowrap'"
         lines = "".join(
-            f"<tr style='background:none'><td {left}>{question}</td><td {left}>{escape(asked)}</td><td {right}>"
-            + "<br>".join(f"<code>{name}</code> {result}" for name, result in exercises)
+            f"<tr style='background:none'><td {left}>{question}</td><td {left}>{escape(asked)}</td><td {left}>"
+            + "<br>".join(f"<code>{name}</code> {result}".replace(" ", "&nbsp;") for name, result in exercises)
             + "</td></tr>"
             for question, asked, exercises in self.rows
         )

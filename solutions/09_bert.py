@@ -214,9 +214,9 @@ check("bert.Embeddings", Embeddings)
 # (Devlin et al. 2018, §3.1 and A.1). The model never knows which word it can trust.
 
 # %%
-text = "the acting was so bad that i laughed all the way through , but i would watch it again ."
+text = "the acting was so bad that i laughed , but i would watch it again ."
 ids = torch.tensor([tokenizer.encode(text, add_special_tokens=False).ids])  # (1, T)
-hidden, labels = bert.mask_tokens(ids, range(len(SPECIAL)), len(names), MASK, torch.Generator().manual_seed(5))
+hidden, labels = bert.mask_tokens(ids, range(len(SPECIAL)), len(names), MASK, torch.Generator().manual_seed(4))
 many = ids.repeat(5000, 1)  # (B, T)
 fates = figures.shares(many, *bert.mask_tokens(many, range(len(SPECIAL)), len(names), MASK, generator), MASK)
 as_words = [[names[i] for i in row[0].tolist()] for row in (ids, hidden)]

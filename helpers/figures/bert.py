@@ -123,13 +123,14 @@ def left_or_both(record: Record) -> None:
     d, low, high = (100 * gap[name] for name in ("difference", "low", "high"))
     sure = low > 0 or high < 0
     with style():
-        figure, (ours, theirs) = _panels(2, 4.6, 3.4, f"Here: {d:+.1f} points; the interval {_excludes(sure)} zero")
+        title = f"Masked − left to right, here {d:+.1f} points: the interval {_excludes(sure)} zero"
+        figure, (ours, theirs) = _panels(2, 4.6, 3.4, title)
         for y, (way, colour) in enumerate(zip(record["accuracy"], (BLUE, ORANGE, SKY, PINK), strict=True)):
             ends = [100 * row[-1] for row in record["epochs"][way]]
             ours.scatter(ends, [y] * len(ends), color=colour, alpha=0.6)
             ours.scatter([100 * record["accuracy"][way]], [y], color=colour, marker="|", s=400)
         ours.set_yticks(range(len(record["accuracy"])), list(record["accuracy"]))
-        ours.invert_yaxis()
+        ours.set_ylim(len(record["accuracy"]) - 0.5, -0.5)
         ours.set(xlabel="sentiment accuracy (%), a dot for each seed")
         paper = record["paper"]
         gains = [a - b for a, b in zip(paper["No NSP"], paper["LTR & No NSP"], strict=True)]
@@ -195,7 +196,8 @@ def _tile(ax: Axes, x: int, y: int, value: object, colour: str) -> None:
 
     pale = [0.65 + 0.35 * part for part in to_rgb(colour)]  # opaque, so black is read on it in dark themes as well
     ax.add_patch(Rectangle((x - 0.46, y - 0.42), 0.92, 0.84, color=pale, linewidth=0))
-    ax.text(x, y, str(value), ha="center", va="center", fontsize=8, color="black")
+    size = 8 * min(1, 7 / len(str(value)))  # long pieces stay in their tile
+    ax.text(x, y, str(value), ha="center", va="center", fontsize=size, color="black")
 
 
 def _grid(ax: Axes, width: int, names: Sequence[str]) -> None:

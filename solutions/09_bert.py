@@ -663,12 +663,12 @@ print(f"masked, with the right side cut off {run.left_alone:.3f}")
 # model falls far behind its twin: it has learned to use what stands there. (In part it stumbles because it never met a
 # sentence without its end.)
 #
-# What does that show? How fast each learns at first, from this much text. It is one seed and one small grammar, and the
-# standard error speaks of the held-out words alone: what another seed would give, it does not know. And it does not show
-# who is ahead in the end. If you have a minute or two, let them run on, `figures.race(live_twins.race(steps=1280))`, and
-# predict first: who has more left to learn? (For us the order turned round: one who knows the past alone soon tells all
-# that can be told from it.) Which body is better to *fine-tune* it does not show either. For that there are the recorded
-# runs, and the paper's.
+# What does that show? How fast each learns at first, from this much text. It is one seed and one small grammar, and
+# the standard error speaks of the held-out words alone: what another seed would give, it does not know. And it does
+# not show who is ahead in the end. If you have a minute or two, let them run on,
+# `figures.race(live_twins.race(steps=1280))`, and predict first: who has more left to learn? (For us the order turned
+# round: one who knows the past alone soon tells all that can be told from it.) Which body is better to *fine-tune* it
+# does not show either. For that there are the recorded runs, and the paper's.
 
 # %% [markdown]
 # ## 10 · Which model for which task?

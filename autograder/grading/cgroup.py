@@ -49,10 +49,10 @@ def join(zygote: int, memory_bytes: int) -> None:
     if not found or not memory_bytes:
         return
     with contextlib.suppress(OSError):
-        group = found[0] / f"workbook-{zygote}-{os.getpid()}"
+        group = found[0] / f"workbook-{zygote}-{os.readlink('/proc/self')}"  # its number outside its namespace
         group.mkdir()
         (group / found[1]).write_text(str(memory_bytes * 5 // 4))
-        (group / "cgroup.procs").write_text(str(os.getpid()))
+        (group / "cgroup.procs").write_text("0")  # itself
 
 
 def sweep(zygote: int | None = None, patience: float = 0.0) -> None:

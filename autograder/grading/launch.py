@@ -41,6 +41,7 @@ class Launched:
         env = {name: os.environ[name] for name in KEPT if name in os.environ}
         env |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "MPLBACKEND": "agg", "PYTHONHASHSEED": "0"}
         env |= {"IPYTHONDIR": self.home} | ({"CUDA_VISIBLE_DEVICES": ""} if device == "cpu" else {})
+        env |= {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}  # large pages, of which a fork has fewer to list
         numbers = [other.fileno() for other in theirs]
         self.process = subprocess.Popen(
             [sys.executable, "-m", "autograder.grading.zygote", ",".join(map(str, numbers)), device],

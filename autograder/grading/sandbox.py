@@ -1,7 +1,7 @@
 """The worker's cage: namespaces of its own, a root that holds only what it needs, no capability, and limits.
 
-A forked child calls `enter`. As root it becomes a user that nobody is; as an ordinary user it works inside a user
-namespace. Either way it sees a read-only Python, `helpers`, a private temporary folder, no network and no other
+`fork` makes a process in namespaces of its own, which calls `enter`. As root it becomes a user that nobody is; as an
+ordinary user it works inside a user namespace. Either way it sees a read-only Python, `helpers`, a private temporary folder, no network and no other
 process. (Linux man pages: namespaces(7), user_namespaces(7), pivot_root(2), capabilities(7).)
 """
 
@@ -25,6 +25,8 @@ CLONE = {"x86_64": 56, "aarch64": 220}
 CAPSET = {"x86_64": 126, "aarch64": 91}
 KEYCTL, JOIN_SESSION_KEYRING = {"x86_64": 250, "aarch64": 219}, 1
 NOBODY = 1_900_000_000  # from here on no user, file or service has a number; each worker has its own
+
+USER = os.getuid(), os.getgid()  # in a new user namespace nobody has a number until it is mapped
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -104,6 +106,10 @@ def possible() -> str:
     pid = os.fork()
     if pid == 0:
         try:
+            caged = fork()
+            if caged:
+                os.waitpid(caged, 0)
+                os._exit(0)
             enter({"cpu_seconds": 10, "memory_bytes": 0, "file_bytes": 2**20, "disk_bytes": 2**20, "processes": 8})
         except BaseException as error:
             os.write(write, str(error).encode()[:300] or b"unknown")
@@ -116,30 +122,24 @@ def possible() -> str:
 
 
 def enter(limits: dict, device: str = "cpu") -> None:
-    """Put this freshly forked process into the cage; returns in a grandchild of it, while the two above only wait.
+    """Put this process, a child that `fork` has made, into the cage; returns in a child of it, while it only waits.
 
-    The child is the first process of its namespace: when it ends the kernel ends all others in there, whatever they
-    have made of their sessions and signals, so it is never the student's.
+    It is the first process of its namespace: when it ends the kernel ends all others in there, whatever they have made
+    of their sessions and signals, so it is never the student's.
     `limits` holds cpu_seconds, memory_bytes (0: none), file_bytes, disk_bytes and processes. Raises OSError where
-    namespaces are not to be had.
+    something of it is refused.
     """
-    uid, gid = os.getuid(), os.getgid()
-    root = uid == 0
-    nobody = NOBODY + os.getpid()  # one of its own: processes are counted by user
-    flags = NEWNS | NEWUTS | NEWIPC | NEWPID | NEWNET
-    _do(libc.unshare(flags if root else flags | NEWUSER), "unshare")
+    root = USER[0] == 0
+    nobody = NOBODY + own_number()  # one of its own: processes are counted by user
     # No namespace holds the instructor's keys: an empty keyring takes their place. Refused where there are no keys.
     libc.syscall(KEYCTL[os.uname().machine], JOIN_SESSION_KEYRING, None, 0, 0, 0)
     if not root:
-        _map_user(uid, gid)
-    child = _fork_again()
-    if child:
-        _wait(child)
+        _map_user(*USER)
     _new_root(limits["disk_bytes"], device)
     _lose_privileges(nobody if root else None)
     die_with_parent()  # the kernel forgets it when a process changes its user
     limit(limits)
-    child = _fork_again()
+    child = _clone()
     if child:
         libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)  # nor may it be traced, though its user is the student's
         _wait(child)
@@ -152,11 +152,21 @@ def _map_user(uid: int, gid: int) -> None:
     Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
 
 
-def _fork_again() -> int:
+def fork() -> int:
+    """`os.fork` into namespaces of its own. Raises OSError where they are not to be had."""
+    return _clone(NEWNS | NEWUTS | NEWIPC | NEWPID | NEWNET | (NEWUSER if USER[0] else 0))
+
+
+def own_number() -> int:
+    """This process's number outside its namespace, as long as it sees the old /proc."""
+    return int(os.readlink("/proc/self"))
+
+
+def _clone(flags: int = 0) -> int:
     """`os.fork` without the handlers of C libraries: torch's thread pool breaks if they run twice in a row."""
     python = ctypes.pythonapi
     python.PyOS_BeforeFork()
-    child = ctypes.PyDLL(None).syscall(CLONE[os.uname().machine], signal.SIGCHLD, 0, 0, 0, 0)
+    child = ctypes.PyDLL(None, use_errno=True).syscall(CLONE[os.uname().machine], flags | signal.SIGCHLD, 0, 0, 0, 0)
     if child == 0:
         python.PyOS_AfterFork_Child()
     else:

@@ -53,7 +53,7 @@ def _fork(order: dict, number: int, shell: Any) -> int:
     """A worker that serves the socket of that number; its process number."""
     from autograder.grading import cgroup, sandbox, worker
 
-    zygote, pid = os.getpid(), os.fork()
+    zygote, pid = os.getpid(), os.fork() if order["unsafe"] else sandbox.fork()
     if pid:
         return pid
     try:

@@ -332,7 +332,7 @@ def _judge_files(options: argparse.Namespace, device: str, launched: Any) -> int
         except KeyError as error:
             raise Refusal(f"{file}: {error.args[0]} Name it first, or call the file EXERCISE__anything.py.") from None
         if not file.is_file():
-            raise Refusal(f"there is no file {file}.")
+            raise Refusal(f"{file} is a folder or no file." if os.path.lexists(file) else f"there is no file {file}.")
         if exercise.weights and file.suffix in (".py", ".ipynb"):
             raise Refusal(
                 f"{file} is code, and {exercise.name} is judged by weights: train the model, write its file with "

@@ -123,8 +123,8 @@ def fits(size: int, asked: Weights) -> None:
     """Raises Unfit if a file of `size` bytes is too large, before it is read."""
     if size > asked.max_bytes:
         raise Unfit(
-            f"`{asked.file}` is larger than the {asked.max_bytes:,} bytes that these weights take at most: "
-            f"hand in the model of this exercise alone, with {asked.how}."
+            f"`{asked.file}` is larger than the {asked.max_bytes:,} bytes that these weights take at most, in "
+            f"float32: hand in the model of this exercise alone, with {asked.how}."
         )
 
 
@@ -189,8 +189,8 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _shown(name: str) -> str:
-    """A name as it can be printed."""
-    return name[:60].encode("ascii", "backslashreplace").decode().replace("`", "'")
+    """A name as it can be printed, on a terminal too."""
+    return name[:60].encode("unicode_escape").decode().replace("`", "'")
 
 
 def _same_names(header: dict[str, Any], want: dict[str, Tensor], asked: Weights) -> None:

@@ -310,18 +310,27 @@ def _diagnose(exercise: Exercise, pairs: list[tuple[Case, Answer]], fault: _Faul
     if fault.kind in ("timeout", "crash"):
         return None
     near = None
+    if fault.kind == "device":
+        pairs = [(case, _elsewhere(exercise, case, answer)) for case, answer in pairs]
     asked = [
         (case, answer, _measured(exercise, answer.value, case) if answer.status == "value" and not case.fake else None)
         for case, answer in pairs
         if not case.fake or fault.kind == "device"
     ]
-    enough = fault.kind in ("value", "names") and not any(_left(exercise, answer) for _, answer, _ in asked)
+    told_apart = any(_left(exercise, answer) or answer.changed or answer.random for _, answer, _ in asked)
+    enough = fault.kind in ("value", "names") and not told_apart
     for mistake in exercise.mistakes:
         if all(_like(exercise, mistake.version, *one, strict=False) for one in asked):
             if enough or all(_like(exercise, mistake.version, *one, strict=True) for one in asked):
                 return mistake
             near = near or mistake
     return near if fault.kind in ("value", "property", "error", "names", "refusal") else None
+
+
+def _elsewhere(exercise: Exercise, case: Case, answer: Answer) -> Answer:
+    """Where a GPU gave no value, the right one stands for it: what it would be, were all on one device."""
+    stopped = bool(answer.device) and answer.value is None and not case.fake
+    return (_target(exercise, case) or answer) if stopped else answer
 
 
 def _like(exercise: Exercise, version: Any, case: Case, answer: Answer, yours: Any, strict: bool) -> bool:

@@ -47,7 +47,7 @@ def reaches_behind(source: str) -> bool:
 
 
 def _opens_by_name(nodes: list[ast.AST]) -> bool:
-    book = {"helpers"} | {module.name for module in pkgutil.iter_modules(helpers.__path__)}  # given cells import them
+    book = set(_given())
     for node in nodes:
         if isinstance(node, ast.Import):
             book |= {item.asname for item in node.names if item.name.split(".")[0] == "helpers" and item.asname}
@@ -57,6 +57,12 @@ def _opens_by_name(nodes: list[ast.AST]) -> bool:
     looks = [node for node in nodes if isinstance(node, ast.Attribute) and node.attr == "__dict__"]
     inside = [child for node in calls + looks for child in ast.walk(node)]
     return any(isinstance(child, ast.Name) and child.id in book for child in inside)
+
+
+@cache
+def _given() -> frozenset[str]:
+    """The book and its parts, which given cells import."""
+    return frozenset({"helpers", *(module.name for module in pkgutil.iter_modules(helpers.__path__))})
 
 
 def _names(node: ast.AST) -> list[str]:

@@ -147,7 +147,6 @@ class _Written:
 
     @cached_property
     def course(self) -> Course:
-        # nbgrader takes seconds to load, so it is loaded here, while workers are at work.
         from autograder.grading.gradebook import Course
 
         return self.open.enter_context(Course(self.settings.out))
@@ -181,13 +180,12 @@ class _Written:
 
 
 def _load_ahead() -> None:
-    """Load half of what the gradebook needs while the zygote gets ready, and leave out what no notebook needs.
+    """Load what the gradebook needs while the zygote gets ready, and leave out what no notebook needs.
 
     jsonschema takes two seconds for a grammar of addresses, if it is there.
     """
     sys.modules.setdefault("rfc3987_syntax", None)
-    for name in ("sqlalchemy.orm", "nbconvert.preprocessors"):
-        importlib.import_module(name)
+    importlib.import_module("autograder.grading.gradebook")
 
 
 def _bytes(file: Handed) -> bytes:

@@ -10,7 +10,6 @@ import json
 import sqlite3
 import warnings
 from collections.abc import Iterator
-from copy import deepcopy
 from pathlib import Path
 
 import nbgrader
@@ -91,12 +90,12 @@ class Course:
         name, student = graded.notebook, graded.student
         before = _sources(self.folder / "autograded" / student / name / f"{name}.ipynb")
         self._place("submitted", student, name).write_bytes(data)
-        rebuilt = self._place("autograded", student, name)
-        rebuilt.write_text(json.dumps(notebook(graded, instructor), indent=1), "utf-8")
+        rebuilt, made = self._place("autograded", student, name), notebook(graded, instructor)
+        rebuilt.write_text(json.dumps(made, indent=1), "utf-8")
         with self._one_commit():
             self.book.update_or_create_student(student)
             self.book.update_or_create_submission(name, student)
-            _score(self.book.find_submission_notebook(name, name, student), graded, instructor, before)
+            _score(self.book.find_submission_notebook(name, name, student), graded, instructor, before, _by_mark(made))
         return rebuilt
 
     def by_hand(self, graded: Graded) -> list[ByHand]:
@@ -158,10 +157,12 @@ def _entries(instructor: Template) -> dict[tuple[type, str], dict]:
     return made
 
 
-def _score(kept: SubmittedNotebook, graded: Graded, instructor: Template, before: dict[str, str]) -> None:
+def _score(
+    kept: SubmittedNotebook, graded: Graded, instructor: Template, before: dict[str, str], now: dict[str, str]
+) -> None:
+    """Scores and comments; `before` and `now` are the sources of the last grading and of this, by the cells' marks."""
     marks = {m.exercise.replace(".", "-"): m for m in graded.marks}
     released = {mark_of(cell): source_of(cell).strip() for cell in instructor.cells}
-    now = _by_mark(notebook(graded, instructor))
     for grade in kept.grades:
         cell = grade.cell.name
         mark = marks.get(cell.removesuffix("-check"))
@@ -209,7 +210,7 @@ def notebook(graded: Graded, instructor: Template) -> dict:
     cells = []
     for number, shown in enumerate(graded.cells):
         template = given.get(shown.grade_id)
-        cell = deepcopy(template) if template else {"metadata": {}, "id": f"own-{number}"}
+        cell = dict(template) if template else {"metadata": {}, "id": f"own-{number}"}
         theirs = shown.kind != "code" and shown.role in ("written", "own")
         cell |= {"cell_type": shown.kind, "source": outputs.harmless(shown.source) if theirs else shown.source}
         if shown.kind == "code":

@@ -1,8 +1,9 @@
 """The worker's cage: namespaces of its own, a root that holds only what it needs, no capability, and limits.
 
 `fork` makes a process in namespaces of its own, which calls `enter`. As root it becomes a user that nobody is; as an
-ordinary user it works inside a user namespace. Either way it sees a read-only Python, `helpers`, a private temporary folder, no network and no other
-process. (Linux man pages: namespaces(7), user_namespaces(7), pivot_root(2), capabilities(7).)
+ordinary user it works inside a user namespace. Either way it sees a read-only Python, `helpers`, a private temporary
+folder, no network and no other process. (Linux man pages: namespaces(7), user_namespaces(7), pivot_root(2),
+capabilities(7).)
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The Tatoeba sentences are got, kept and split; whatever goes wrong is one sentence. All files are our own."""
 
 import http.server
+import os
 import threading
 import zipfile
 from hashlib import sha256
@@ -28,6 +29,14 @@ def own_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("WORKBOOK_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("WORKBOOK_TATOEBA", raising=False)
     return tmp_path / "cache"
+
+
+def damaged(path, method):
+    """A zip of that compression with one block of it overwritten."""
+    with zipfile.ZipFile(path, "w", method) as file:
+        file.writestr("fra.txt", "\n".join(LINES) * 100)
+    held = path.read_bytes()
+    return held[:45] + bytes(x ^ 255 for x in held[45:75]) + held[75:]
 
 
 def write_zip(path, lines=LINES, inside="fra-eng/fra.txt", encoding="utf-8"):
@@ -155,7 +164,12 @@ def test_no_network_and_nobody_there_are_told(served, capsys, monkeypatch):
     [
         (lambda p: p.write_bytes(write_zip(p).read_bytes()[:-300]), "cut short"),
         (lambda p: p.write_bytes(write_zip(p).read_bytes().replace(b"fra.txt", b"fra.tyt")), "without a fra.txt"),
+        (lambda p: p.write_bytes(write_zip(p).read_bytes()[-120:]), "no whole zip"),
         (lambda p: p.write_text("not a zip"), "no whole zip"),
+        (lambda p: p.mkdir(), "is no file"),
+        (lambda p: os.truncate(write_zip(p), 2**40), "far too large"),
+        (lambda p: p.write_bytes(damaged(p, zipfile.ZIP_LZMA)), "no whole zip"),
+        (lambda p: p.write_bytes(damaged(p, zipfile.ZIP_BZIP2)), "no whole zip"),
         (lambda p: p.write_bytes(b""), "no whole zip"),
         (lambda p: p.mkdir(), "no file"),
         (lambda p: None, "no file"),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import lzma
 import os
 import re
 import sys
@@ -55,7 +56,8 @@ def find(path: str | Path | None = None) -> Path:
     if file.is_file():
         return file.resolve()
     if named:
-        raise FileNotFoundError(f"There is no file {named}: name a zip like {ADDRESS}.")
+        what = f"{named} is no file" if file.exists() else f"There is no file {named}"
+        raise FileNotFoundError(f"{what}: name a zip like {ADDRESS}.")
     raise FileNotFoundError("The Tatoeba sentences are not here yet: run `workbook data tatoeba`.")
 
 
@@ -130,6 +132,8 @@ def download() -> bytes:
 
 def _read_file(path: Path) -> bytes:
     try:
+        if path.stat().st_size > MAX_BYTES:
+            raise ValueError(f"{path} is far too large: give a copy of {ADDRESS}.")
         return path.read_bytes()
     except OSError as error:
         raise OSError(f"{path} cannot be read ({error.strerror}): see to its permissions.") from None
@@ -180,11 +184,14 @@ def _pairs(data: bytes, name: str | Path) -> list[tuple[str, str]]:
     try:
         with zipfile.ZipFile(BytesIO(data)) as file:
             inside = [x for x in file.infolist() if Path(x.filename).name == INSIDE]
-            if not inside or inside[0].file_size > MAX_BYTES:
-                raise ValueError(f"{name} is a zip without a {INSIDE}: give a copy of {ADDRESS}.")
-            text = file.read(inside[0]).decode("utf-8")
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError):
+            held = file.read(inside[0]) if inside and inside[0].file_size <= MAX_BYTES else b""
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, OSError, ValueError, EOFError, RuntimeError):
         raise ValueError(f"{name} is no whole zip, cut short or of another kind: get {ADDRESS} anew.") from None
+    if not inside or inside[0].file_size > MAX_BYTES:
+        what = f"whose {INSIDE} is too large" if inside else f"without a {INSIDE}"
+        raise ValueError(f"{name} is a zip {what}: give a copy of {ADDRESS}.")
+    try:
+        text = held.decode("utf-8")
     except UnicodeDecodeError:
         raise ValueError(f"{INSIDE} in {name} is not UTF-8: give a copy of {ADDRESS}.") from None
     rows = [line.split("\t") for line in text.splitlines() if line.strip()]

@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import re
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -30,7 +31,10 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(arguments: list[str] | None) -> int:
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options, options.more = parser.parse_known_args(arguments)
+    if options.more and options.run is not _lab:
+        parser.error(f"unrecognized arguments: {' '.join(options.more)}")
     try:
         return options.run(options)
     except Refusal as refusal:
@@ -119,13 +123,16 @@ def _there() -> str:
 
 
 def _lab(options: argparse.Namespace) -> int:
-    """Open JupyterLab at the first notebook."""
+    """Open JupyterLab at the first notebook. JupyterLab's own options may follow, such as --no-browser."""
     import subprocess
 
     start = Path("notebooks/00_start_here.ipynb")
     if not start.exists():
         raise Refusal(f"there is no {start} here: go to the workbook's folder first.")
-    command = [sys.executable, "-m", "jupyterlab", str(start), "--LabApp.news_url=None"]  # no pop-up
+    if os.geteuid() == 0 and "--allow-root" not in options.more:
+        raise Refusal("JupyterLab does not run as root unless you insist: `workbook lab --allow-root` does.")
+    settings = [f"--ServerApp.root_dir={Path.cwd()}", "--LabApp.news_url=None"]  # its terminals start here; no pop-up
+    command = [sys.executable, "-m", "jupyterlab", str(start), *settings, *options.more]
     ours = str(Path(sys.executable).parent)  # so that its terminals know `workbook`
     return subprocess.call(command, env=os.environ | {"PATH": os.pathsep.join([ours, os.environ.get("PATH", "")])})
 
@@ -268,8 +275,12 @@ def _cohort(folder: Path, settings: Any, options: argparse.Namespace, launched: 
         print(json.dumps([_plainly(one) for one in graded], ensure_ascii=False))
         return 0
     console.print(grade.table(graded))
-    console.print(f"Feedback pages: {settings.out / 'feedback'}/<student>/<notebook>/<notebook>.html", highlight=False)
-    console.print(f"Gradebook: {settings.out / 'gradebook.db'}; formgrader: run `jupyter lab` in {settings.out}")
+    lab = f"cd {shlex.quote(str(settings.out))} && {shlex.quote(str(Path(sys.executable).parent / 'jupyter'))} lab"
+    for line in (
+        f"Feedback pages: {settings.out / 'feedback'}/<student>/<notebook>/<notebook>.html",
+        f"Gradebook: {settings.out / 'gradebook.db'}; its formgrader: {lab}",
+    ):
+        console.print(line, highlight=False, soft_wrap=True)  # can be copied
     return 0
 
 

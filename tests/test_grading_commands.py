@@ -37,6 +37,37 @@ def workbook(capsys, *arguments):
     return code, said, refused
 
 
+# ---- lab ----
+
+
+@pytest.fixture
+def opened(tmp_path, monkeypatch):
+    """What JupyterLab would have been started with, by an ordinary user in a workbook's folder."""
+    (tmp_path / "notebooks").mkdir()
+    (tmp_path / "notebooks" / "00_start_here.ipynb").write_text("{}")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    started = []
+    monkeypatch.setattr("subprocess.call", lambda command, **_: started.append(command) or 0)
+    return started
+
+
+def test_lab_opens_the_first_notebook_and_terminals_in_the_folder_of_the_course(opened, tmp_path, capsys):
+    assert workbook(capsys, "lab", "--no-browser", "--port", "8889")[0] == 0
+    assert {"notebooks/00_start_here.ipynb", f"--ServerApp.root_dir={tmp_path}"} <= set(opened[0])
+    assert opened[0][-3:] == ["--no-browser", "--port", "8889"]
+
+
+def test_lab_as_root_says_how_to_insist(opened, capsys, monkeypatch):
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    code, _, refused = workbook(capsys, "lab")
+    assert code == 2
+    assert "workbook lab --allow-root" in refused
+    assert not opened
+    assert workbook(capsys, "lab", "--allow-root")[0] == 0
+    assert len(opened) == 1
+
+
 # ---- submit ----
 
 

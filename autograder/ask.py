@@ -231,29 +231,31 @@ def _told(value: Any, others: tuple = (), another: Any = None) -> Any:
 class Learner(nn.Module):
     """A small language model that travels as weights, ids (B, T) → logits (B, T, V): it reads the mean of the past.
 
-    It is handed over in training mode, in which it hides features, as a model with dropout does.
+    It is handed over in training mode, in which it hides features, as a model with dropout does. `rows` is the size of
+    the largest batch that it has been trained on.
     """
 
     def __init__(self, weights: dict[str, torch.Tensor]) -> None:
         super().__init__()
         for name, tensor in weights.items():
             self.register_parameter(name, nn.Parameter(tensor.detach().clone()))
-        self.dropout = _Dropout(0.5)
+        self.dropout, self.rows = _Dropout(0.5), 0
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        self.rows = max(self.rows, len(ids) if torch.is_grad_enabled() else 0)
         seen = torch.arange(1, ids.shape[1] + 1, device=ids.device)[:, None]  # (T, 1)
         h = torch.tanh(self.embedding[ids].cumsum(1) / seen)  # (B, T, D)
         return self.dropout(_every(3, h, self.training)) @ self.head + self.bias  # (B, T, V)
 
 
 def _trains(target: Callable, case: Case, inputs: tuple, named: dict) -> Any:
-    """`weights, rate, batches, …` become a learner and its optimizer: the answer is its weights after all batches."""
+    """`weights, rate, batches, …` become a learner and its optimizer: its weights after all batches, and its `rows`."""
     weights, rate, batches, *more = inputs
     model = Learner(weights)
     optimizer = torch.optim.SGD(model.parameters(), lr=rate)
     for batch in batches:
         target(model, batch, optimizer, *more, **named)
-    return {name: getattr(model, name) for name in weights}
+    return {"rows": model.rows} | {name: getattr(model, name) for name in weights}
 
 
 def _draws(target: Callable, case: Case, inputs: tuple, named: dict) -> Any:

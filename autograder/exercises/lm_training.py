@@ -12,6 +12,16 @@ def _mean(model, inputs, targets):
     return F.cross_entropy(model(inputs).flatten(0, 1), targets.flatten())
 
 
+def _weights(after, weights, rate, batches, max_norm, accumulate):
+    """The weights, and whether the largest part was the whole batch though parts were asked for."""
+    whole = accumulate > 1 and after["rows"] >= len(batches[0][0])
+    return {name: after[name] for name in weights} | {"at once": whole}
+
+
+def _all_at_once(model, batch, optimizer, max_norm, accumulate):
+    _step()(model, batch, optimizer, max_norm, 1)
+
+
 def _shifted(model, inputs, targets):
     return F.cross_entropy(model(inputs)[:, :-1].flatten(0, 1), targets[:, 1:].flatten())
 
@@ -122,6 +132,7 @@ class TrainStep:
         "model(inputs) -> logits (B, T, V)"
     )
     reference = training.train_step
+    measure = _weights
     may_change = ["weights"]
     gradient = False
     fake = False
@@ -161,8 +172,20 @@ class TrainStep:
             lambda after, weights, *_: any((after[name] - x).abs().max() > 1e-6 for name, x in weights.items()),
             "The weights are as they were: `backward()` for the gradients, then `optimizer.step()`.",
         ),
+        holds(
+            "in parts",
+            lambda after, *_: not after["at once"],
+            "The whole batch goes through the model at once, and its memory is what `accumulate` parts save: give the "
+            "model a part at a time, with a `backward()` for each.",
+        ),
     ]
     mistakes = [
+        mistake(
+            "all at once",
+            _all_at_once,
+            "Your step is that of the whole batch at once, which is right in its numbers but saves no memory: give the "
+            "model one of `accumulate` parts at a time, and let their gradients add up.",
+        ),
         mistake(
             "gradients not cleared",
             _step(clear="never"),

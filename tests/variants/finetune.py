@@ -6,6 +6,8 @@ import io
 import torch
 from torch import nn
 
+from helpers import models
+
 # ---- swap_head ----
 
 
@@ -501,6 +503,20 @@ def _mean(model, batches):
     return hits.double().mean().item()
 
 
+def _pool_by_places(way):
+    """One way only looks for its token among places that lie on the CPU."""
+
+    def version(hidden, padding_mask, how):
+        if how != way:
+            return models.pool(hidden, padding_mask, how)
+        places, none = torch.arange(hidden.shape[1]), -1 if how == "last" else hidden.shape[1]
+        found = torch.where(padding_mask, places, none)  # (B, T)
+        at = found.amax(1) if how == "last" else found.amin(1)  # (B,)
+        return hidden[torch.arange(len(hidden)), at]
+
+    return version
+
+
 VARIANTS = {
     "finetune.pool": [_pool_by_rows, _pool_by_argmax, _pool_by_gather],
     "finetune.evaluate": [_evaluate_at_once, _evaluate_modes, _evaluate_a_copy, _evaluate_weighted],
@@ -525,6 +541,8 @@ WRONG = {
         _pool_float32,
         _pool_median,
         _pool_first_text,
+        _pool_by_places("last"),
+        _pool_by_places("first"),
         lambda hidden, padding_mask, how: hidden,
     ],
     "finetune.evaluate": [

@@ -164,7 +164,7 @@ def _summed_then_divided(model, batch, optimizer, max_norm, accumulate):
 
 
 def _whole(model, batch, optimizer, max_norm, accumulate):
-    """All at once: the same step, more memory."""
+    """All at once: the same step, but more memory."""
     loss = _nats(model, *batch) / batch[1].numel()
     grads = torch.autograd.grad(loss, list(model.parameters()))
     norm = torch.cat([g.flatten() for g in grads]).norm()
@@ -371,7 +371,7 @@ def _emptied(logits, temperature=1.0, top_k=None, top_p=None, generator=None):
 
 VARIANTS = {
     "lm.sample": [_gumbel, _inverse, _shifted_mask, _race, _row_by_row],
-    "lm.train_step": [_summed_then_divided, _whole, _cleared_at_the_end, _graph_kept],
+    "lm.train_step": [_summed_then_divided, _cleared_at_the_end, _graph_kept],
     "lm.loss": [
         _loss_loop,
         _loss_one_hot,
@@ -412,6 +412,7 @@ WRONG = {
         lambda logits, temperature, top_k, top_p, generator: logits.softmax(-1),
     ],
     "lm.train_step": [
+        _whole,
         _without_clipping,
         _cleared_too_late,
         _own_optimizer,

@@ -57,12 +57,14 @@ class ShiftRight:
     ]
 
     def cases(rng):
+        bos_id, ids = rng.integer(20, 30), rng.integers(3, 20, 5, 7)
+        ids[1, 0] = ids[2, 4] = bos_id  # a token like any other
         return [
             (rng.integers(3, 20, 1, 1), 1),
             (rng.integers(3, 20, 7, 1), 2),
             (rng.integers(3, 20, 2, 5), 0),
             (torch.cat([rng.integers(3, 20, 3, 4), torch.tensor([[2, 0, 0]] * 3)], 1), 1),
-            (rng.integers(3, 20, 5, 7), rng.integer(20, 30)),
+            (ids, bos_id),
         ]
 
     properties = [
@@ -233,6 +235,13 @@ def _divergence(logits, targets, pad_id, smoothing):
     return _smoothed(logits, targets, pad_id, smoothing) + sum(p * math.log(p) for p in shares if p)
 
 
+def _divergence_without_pad(logits, targets, pad_id, smoothing):
+    logs, real, vocab = logits.log_softmax(-1), targets != pad_id, logits.shape[-1]
+    shares = torch.full_like(logs, smoothing / (vocab - 2)).scatter(-1, targets[..., None], 1 - smoothing)
+    shares = shares * (torch.arange(vocab, device=logits.device) != pad_id) * real[..., None]
+    return F.kl_div(logs, shares, reduction="sum") / real.sum()
+
+
 def _smoothed_at_pads(logits, targets, pad_id, smoothing):
     """The second part is a mean over all positions."""
     right, even = _parts(logits, targets)
@@ -357,6 +366,12 @@ class Loss:
             "positions whose target is a pad that are left out.",
         ),
         mistake(
+            "as a divergence, with no share for the pad",
+            _divergence_without_pad,
+            "This is a Kullback–Leibler divergence with V − 2 shares, as the Annotated Transformer has it: here the "
+            "cross-entropy is due, and all V tokens share `smoothing`.",
+        ),
+        mistake(
             "pad as a class of no weight",
             _class_of_no_weight,
             "A weight of 0 for the class of pads leaves out their positions, but also the pad's part of the smoothing "
@@ -466,6 +481,16 @@ class Loss:
                 targets == pad_id, 0
             ),
             "You give a loss for each token, (B, T): training needs one number, the mean over the real ones.",
+        ),
+        mistake(
+            "in float32",
+            lambda logits, *given: translation.loss(logits.float(), *given),
+            "The number is right, but you turn it into float32, whatever the logits are: compute in their dtype.",
+        ),
+        mistake(
+            "in float64",
+            lambda logits, *given: translation.loss(logits.double(), *given),
+            "The number is right, but you turn it into float64, whatever the logits are: compute in their dtype.",
         ),
         mistake(
             "a Python number",

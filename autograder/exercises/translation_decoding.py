@@ -11,12 +11,12 @@ from helpers import decoding
 # ---- models ----
 
 
-def reader(rng, plans, bos_id, eos_id, vocab, n_source):
+def reader(rng, plans, bos_id, eos_id, vocab, n_source, again=False):
     """Weights of a translator (see `ask.Reader`) that has a plan for each source, told by the source's first token.
 
     A plan says for what has been written (a tuple) how likely some tokens are next; the others share what is left.
     Who leaves the plan rambles, who does not begin with BOS lands anywhere, and after EOS the model would go on, and
-    be sure of it.
+    be sure of it: with a word, or with EOS `again` and again.
     """
     places = {place: i for i, place in enumerate(_written(plans), len(plans) + 1)}
     n = len(plans) + 3 + len(places)
@@ -28,6 +28,7 @@ def reader(rng, plans, bos_id, eos_id, vocab, n_source):
     sure = rng.pick(words)
     for row in chances:
         row[eos_id] = 0.01
+    sure = eos_id if again else sure
     chances[beyond] = [1.0 if t == sure else 0.001 for t in range(vocab)]
     for (r, written), state in places.items():
         chances[state] = _shared(plans[r][written], chances[state])
@@ -77,6 +78,7 @@ def _greedy(
     steps=lambda n: n,
     cut=lambda ids: ids[:, 1:],
     rows=lambda source: source,
+    forbidden=False,
 ):
     """Greedy decoding whose parts can be exchanged one by one."""
 
@@ -84,7 +86,10 @@ def _greedy(
         target = source.new_full((len(source), 1), start(bos_id, eos_id))
         ended = torch.zeros(len(source), dtype=torch.bool)
         for _ in range(steps(max_len)):
-            token = choose(read(model(rows(source), shown(target))))
+            logits = read(model(rows(source), shown(target)))
+            if forbidden:
+                logits = logits.index_fill(-1, torch.tensor([bos_id]), -math.inf)
+            token = choose(logits)
             if filled:
                 token = torch.where(ended, filled(eos_id, bos_id, target[:, -1]), token)
             target = torch.cat([target, token[:, None]], 1)
@@ -95,6 +100,15 @@ def _greedy(
         return cut(target)
 
     return made
+
+
+def _counting(model, source, bos_id, eos_id, max_len):
+    """Stops when EOS was said as often as there are rows, and tidies up afterwards."""
+    target = source.new_full((len(source), 1), bos_id)
+    while target.shape[1] <= max_len and int((target[:, 1:] == eos_id).sum()) < len(source):
+        target = torch.cat([target, model(source, target)[:, -1:].argmax(-1)], 1)
+    ids = target[:, 1:]
+    return ids.masked_fill((ids == eos_id).cumsum(1) > 0, eos_id)
 
 
 def _end_dropped(model, source, bos_id, eos_id, max_len):
@@ -143,23 +157,24 @@ class Greedy:
     ]
 
     def cases(rng):
-        def asked(lengths, max_len, vocab, bos_id, eos_id, n_source, n_tokens):
+        def asked(lengths, max_len, vocab, bos_id, eos_id, n_source, n_tokens, again=False, says_bos=False):
             words = [t for t in range(vocab) if t not in (bos_id, eos_id)]
             plans = []
             for length in lengths:  # EOS is the last of so many tokens; no two words in a row are the same
                 at = rng.integer(0, len(words))
                 sentence = [words[(at + t * (1 + at % 2)) % len(words)] for t in range(min(length, max_len + 1) - 1)]
+                sentence[1:2] = [bos_id] if says_bos and length > 2 else sentence[1:2]
                 plans.append(saying(rng, [*sentence, eos_id if length <= max_len else words[at - 1]]))
-            weights = reader(rng, plans, bos_id, eos_id, vocab, n_source)
+            weights = reader(rng, plans, bos_id, eos_id, vocab, n_source, again)
             return weights, source(rng, len(plans), n_source, n_tokens), bos_id, eos_id, max_len
 
         return [  # the case that tells most mistakes apart comes first
             asked([3, 1, 5, 2], 7, 9, 1, 2, 11, 5),
             asked([4], 6, 7, 5, 3, 7, 2),
-            asked([2, 99, 3], 5, 8, 0, 7, 5, 4),
+            asked([2, 99, 3], 5, 8, 0, 7, 5, 4, again=True),
             asked([99], 1, 5, 3, 1, 3, 1),
             asked([1, 1], 4, 7, 2, 4, 5, 3),
-            asked([5, 2, 99, 4, 3], 6, 11, 4, rng.pick([0, 6, 10]), 13, 3),
+            asked([5, 2, 99, 4, 3], 6, 11, 4, rng.pick([0, 6, 10]), 13, 3, says_bos=True),
         ]
 
     properties = [
@@ -210,6 +225,17 @@ class Greedy:
             "stops when the first row ends",
             _greedy(stop=lambda ended: ended[0]),
             "You stop when the first row has ended: every row has its own end, so wait for all of them.",
+        ),
+        mistake(
+            "counts EOS",
+            _counting,
+            "You count how often EOS was said in all, and a row that has ended may say it again: ask of each row "
+            "whether it has ended, `ended.all()`.",
+        ),
+        mistake(
+            "never says BOS",
+            _greedy(forbidden=True),
+            "You forbid BOS: greedy takes the likeliest token, whatever it is.",
         ),
         mistake(
             "never stops early",
@@ -306,12 +332,14 @@ def _search(
     cut_ones=True,
     ranked=lambda candidates: sorted(candidates, key=lambda c: -c[0]),
     stop_first=False,
+    stop_beaten=False,
     best=max,
     cut=lambda ids, eos_id: ids[1:],
     counted=lambda ids: len(ids) - 1,
     steps=lambda n: n,
     add=lambda total, x, length, alpha: total + x,
     parent=lambda i, token, n: i,
+    ranked_of_each=False,
 ):
     """Beam search whose parts can be exchanged one by one."""
 
@@ -323,12 +351,13 @@ def _search(
                 said = logs(model(source.expand(len(rows), -1), rows)[:, -1]).tolist()
             candidates = []
             for i, ((total, _), row) in enumerate(zip(live, said, strict=True)):
-                candidates += [
+                more = [
                     (add(total, x, length, alpha), [*live[parent(i, token, len(live))][1], token])
                     for token, x in enumerate(row)
                 ]
+                candidates += ranked(more)[:width] if ranked_of_each else more
             room = width - len(done) if places == "given up" else width
-            kept = ranked(candidates)[:room]
+            kept = candidates if ranked_of_each else ranked(candidates)[:room]
             if ends:
                 done += [c for c in kept if c[1][-1] == eos_id]
                 live = [c for c in kept if c[1][-1] != eos_id]
@@ -337,6 +366,9 @@ def _search(
                     live += more[: width - len(live)]
             else:
                 live = kept
+            if stop_beaten and done and live:
+                yours, theirs = (max(score(c[0], counted(c[1]), alpha) for c in some) for some in (live, done))
+                live = live if yours > theirs else []
             if not live or (done and stop_first):
                 break
         if not ends or cut_ones or not done:
@@ -431,8 +463,21 @@ class Beam:
             "z": {"w": 0.98},
             "zw": {".": 0.98},
         }
+        crowded = {
+            "": {"x": 0.5, "y": 0.45},
+            "x": {"u": 0.6, "v": 0.35},
+            "y": {"w": 0.5},
+            "xu": {"z": 0.3},
+            "yw": {"z": 0.3},
+            "xv": {".": 0.99},
+            "xuz": {".": 0.95},
+            "ywz": {".": 0.95},
+        }
+        patient = {"": {"x": 0.5, "y": 0.4}, "x": {".": 0.6}, "y": {"z": 0.98}, "yz": {"u": 0.75}, "yzu": {".": 0.9}}
         return [  # the case that tells most mistakes apart comes first
             asked(longer, 2, 1.0, 7, 9, 1, 2, 5, 3),
+            asked(crowded, 2, 0.0, 6, 9, 2, 3, 5, 2),
+            asked(patient, 2, 1.0, 6, 8, 4, 1, 3, 2),
             asked(late, 2, 0.0, 6, 8, 3, 0, 7, 2),
             asked(third, 2, 1.0, 5, 9, 1, 4, 3, 1),
             asked(third, 3, 1.0, 5, 9, 7, 0, 3, 2),
@@ -479,7 +524,8 @@ class Beam:
         mistake(
             "chosen bare, told normalised",
             _search(score=lambda total, length, alpha: total, told=_score),
-            "You normalise the score that you tell, but choose by the bare log-probability: choose by the score.",
+            "You normalise the score that you tell, but choose by the bare log-probability, or stop once that "
+            "of a finished one leads: choose by the score, when nothing is left.",
         ),
         mistake(
             "chosen normalised, told bare",
@@ -523,6 +569,18 @@ class Beam:
             _search(stop_first=True),
             "You stop when the first hypothesis ends: the others may end with a better score, so go on until none is "
             "left.",
+        ),
+        mistake(
+            "stops when it leads",
+            _search(stop_beaten=True),
+            "You stop when a hypothesis that has ended leads: with every sure word that follows the mean of the others "
+            "gets better, so go on until none is left.",
+        ),
+        mistake(
+            "nothing dropped",
+            _search(ranked_of_each=True),
+            "You keep the best continuations of each hypothesis, more and more of them: of all continuations together "
+            "only the best `width` stay.",
         ),
         mistake(
             "two at the start, then one each",

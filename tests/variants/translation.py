@@ -142,6 +142,7 @@ WRONG = {
         lambda ids, bos_id: shift_by_assignment(ids, bos_id) + 1,
         lambda ids, bos_id: (ids, shift_by_assignment(ids, bos_id)),
         lambda ids, bos_id: torch.full_like(ids, bos_id),
+        lambda ids, bos_id: torch.where(ids[:, :1] == bos_id, ids, shift_by_assignment(ids, bos_id)),
         lambda ids, bos_id: shift_by_assignment(ids, bos_id).bool(),
     ],
     "translation.loss": [
@@ -155,6 +156,7 @@ WRONG = {
         lambda logits, targets, pad_id, smoothing: loss_by_module(logits, targets, pad_id, smoothing)[None],
         lambda logits, targets, pad_id, smoothing: (1 + smoothing) * loss_by_module(logits, targets, pad_id, 0),
         lambda logits, targets, pad_id, smoothing: F.cross_entropy(logits, targets),
+        lambda logits, targets, pad_id, smoothing: loss_by_module(logits.to(torch.float16), targets, pad_id, smoothing),
     ],
     "translation.learning_rate": [
         lambda step, d_model, warmup: rate_by_branches(step, d_model, 4000),

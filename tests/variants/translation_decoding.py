@@ -184,6 +184,20 @@ def wider(model, source, bos_id, eos_id, max_len, width, alpha):
     return beam_in_tensors(model, source, bos_id, eos_id, max_len, width + 2, alpha)
 
 
+def beam_that_drops_nothing(model, source, bos_id, eos_id, max_len, width, alpha):
+    """The `width` best continuations of each hypothesis, all of them kept."""
+    going, found = [(0.0, [bos_id])], []
+    for _ in range(max_len):
+        grown = []
+        for total, ids in going:
+            best = model(source, torch.tensor([ids]))[0, -1].log_softmax(-1).topk(width)
+            grown += [(total + float(x), [*ids, int(t)]) for x, t in zip(*best, strict=True)]
+        found += [g for g in grown if g[1][-1] == eos_id]
+        going = [g for g in grown if g[1][-1] != eos_id]
+    score, ids = max((total / (len(ids) - 1) ** alpha, ids) for total, ids in found + going)
+    return torch.tensor([ids[1:]]), score
+
+
 VARIANTS = {
     "translation.greedy": [
         greedy_with_buffer,
@@ -222,6 +236,7 @@ WRONG = {
         lambda *given: beam_in_tensors(*given[:-1], 0.5),
         lambda *given: beam_in_tensors(*given[:-2], 2, given[-1]),
         lambda *given: beam_in_tensors(*given[:4], 9, *given[5:]),
+        beam_that_drops_nothing,
         lambda *given: (beam_in_tensors(*given)[0], 0.0),
         lambda *given: (greedy_by_recursion(*given[:5]), beam_in_tensors(*given)[1]),
         lambda *given: beam_in_tensors(*given)[1],

@@ -8,7 +8,17 @@ import torch
 from matplotlib import pyplot
 
 from helpers import checkpoints, config, counting, finetune, lm
-from helpers.experiments import bag_of_words, fine_tune, pretrain, toy_reviews
+from helpers.experiments import (
+    bag_of_words,
+    broken,
+    compare,
+    fine_tune,
+    left_or_both,
+    masked,
+    pretrain,
+    toy_reviews,
+    translate,
+)
 from helpers.figures import fine_tuning as figures
 from helpers.models import Classifier, LanguageModel
 from helpers.text import made_up, tokenizer
@@ -177,3 +187,27 @@ def test_keys_biases_are_dropped_where_weights_are_rounded_and_nothing_else_chan
     drifted = [weight for name, weight in model.named_parameters() if name.endswith("k_proj.bias")]
     assert drifted and not any(weight.any() for weight in drifted)
     assert torch.allclose(model(ids), before, atol=1e-2)
+
+
+def test_a_tiny_run_says_where_it_writes_and_replaces_no_model_of_the_courses(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    kept = {path: path.read_bytes() for path in checkpoints.HERE.glob("reviews*")}
+    pretrain.main(["--tiny", "--device", "cpu", "--steps", "2"])
+    [folder] = tmp_path.glob("tiny-*")
+    assert f"writes to {folder}." in capsys.readouterr().out
+    assert {path.name for path in folder.iterdir()} == {path.name for path in kept}
+    assert all(path.read_bytes() == was for path, was in kept.items())
+
+
+@pytest.mark.parametrize("experiment", [broken, compare, fine_tune, left_or_both, masked, translate])
+def test_no_tiny_run_writes_among_the_courses_models(experiment, monkeypatch):
+    class Asked(Exception):
+        pass
+
+    def stop(out, tiny, *_):
+        raise Asked(out, tiny)
+
+    monkeypatch.setattr(checkpoints, "out", stop)
+    with pytest.raises(Asked) as asked:
+        experiment.main(["--tiny", *(["--names", "a,b,c,d,e"] if experiment is broken else [])])
+    assert asked.value.args == (None, True)

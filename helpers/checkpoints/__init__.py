@@ -7,6 +7,7 @@ nothing.
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,15 @@ from helpers.text import tokenizer as tokenizers
 
 HERE = Path(__file__).parent
 MAX_BYTES = 10_000_000
+
+
+def out(asked: Path | None, tiny: bool, usual: Path = HERE) -> Path:
+    """Where an experiment writes: where it was told to, else beside the course's models, which no tiny run replaces."""
+    if asked or not tiny:
+        return asked or usual
+    folder = Path(tempfile.mkdtemp(prefix="tiny-"))
+    print(f"A tiny run leaves the course's models as they are and writes to {folder}.", flush=True)
+    return folder
 
 
 def load(name: str, folder: str | Path = HERE) -> tuple[dict[str, Tensor], Tokenizer, dict[str, Any]]:

@@ -98,9 +98,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m helpers.experiments.broken", description=__doc__)
     parser.add_argument("--names", required=True, help="five, with commas, in the order of the faults")
-    parser.add_argument("--out", type=Path, default=suspects.HERE, help="folder for three files of each")
+    parser.add_argument("--out", type=Path, help="folder for three files of each")
     parser.add_argument("--tiny", action="store_true", help="seconds, on a hundred sentences")
     asked = parser.parse_args(arguments)
+    asked.out = checkpoints.out(asked.out, asked.tiny, suspects.HERE)
     names = asked.names.split(",")
     if len(set(names)) != len(FAULTS):
         raise SystemExit(f"--names {asked.names} are not {len(FAULTS)} names: give one for each fault.")

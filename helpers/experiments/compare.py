@@ -88,10 +88,11 @@ def recorded() -> dict[str, Any]:
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m helpers.experiments.compare", description=__doc__)
-    parser.add_argument("--out", type=Path, default=checkpoints.HERE, help="folder for compare.json")
+    parser.add_argument("--out", type=Path, help="folder for compare.json")
     parser.add_argument("--device", help="cpu or cuda; the best there is by default")
     parser.add_argument("--tiny", action="store_true", help="two steps, one seed")
     asked = parser.parse_args(arguments)
+    asked.out = checkpoints.out(asked.out, asked.tiny)
     chosen = replace(settings, steps=2, seeds=(0,)) if asked.tiny else settings
     where, watch = device.pick(asked.device), Watch(chosen)
     try:

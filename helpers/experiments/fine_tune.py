@@ -310,7 +310,7 @@ def table(found: dict[Job, dict[str, Any]]) -> str:
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m helpers.experiments.fine_tune", description=__doc__)
-    parser.add_argument("--out", type=Path, default=checkpoints.HERE, help="folder for sentiment.json")
+    parser.add_argument("--out", type=Path, help="folder for sentiment.json")
     parser.add_argument("--checkpoint", type=Path, default=checkpoints.HERE / "reviews", help="folder and name")
     parser.add_argument("--tiny", action="store_true", help="seconds on a CPU, on made-up reviews")
     parser.add_argument("--from", dest="csv", help="the reviews' CSV, instead of the package's")
@@ -321,6 +321,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seeds", type=int, help="how many")
     parser.add_argument("--jobs", type=int, help="runs side by side, each in a process; 12 at most by default")
     asked = parser.parse_args(arguments)
+    asked.out = checkpoints.out(asked.out, asked.tiny)
     settings = TINY if asked.tiny else Settings()
     settings = replace(settings, seeds=tuple(range(asked.seeds))) if asked.seeds else settings
     n = asked.jobs or (1 if asked.tiny else min(12, os.cpu_count() or 1))

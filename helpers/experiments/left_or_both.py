@@ -299,7 +299,7 @@ def summary(found: Sequence[dict[str, Any]]) -> dict[str, Any]:
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m helpers.experiments.left_or_both", description=__doc__)
-    parser.add_argument("--out", type=Path, default=checkpoints.HERE, help="folder for left_or_both.json")
+    parser.add_argument("--out", type=Path, help="folder for left_or_both.json")
     parser.add_argument("--tiny", action="store_true", help="seconds on a CPU, on made-up reviews")
     parser.add_argument("--from", dest="csv", help="the reviews' CSV, instead of the package's")
     parser.add_argument("--device", help="cpu or cuda; the best there is by default")
@@ -309,6 +309,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--minutes", type=float, help="of pretraining, in place of --steps; the record says the steps")
     parser.add_argument("--jobs", type=int, help="runs side by side: all that are pretrained on a GPU, 1 on a CPU")
     asked = parser.parse_args(arguments)
+    asked.out = checkpoints.out(asked.out, asked.tiny)
     settings = TINY if asked.tiny else Settings()
     settings = replace(settings, seeds=tuple(range(asked.seeds))) if asked.seeds else settings
     settings = replace(settings, steps=asked.steps) if asked.steps else settings

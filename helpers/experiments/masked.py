@@ -290,7 +290,7 @@ def steps_within(minutes: float, settings: Settings, corpus: Corpus, where: torc
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m helpers.experiments.masked", description=__doc__)
-    parser.add_argument("--out", type=Path, default=checkpoints.HERE, help="folder for the three files")
+    parser.add_argument("--out", type=Path, help="folder for the three files")
     parser.add_argument("--name", default="bert")
     parser.add_argument("--tiny", action="store_true", help="seconds on a CPU, on made-up reviews")
     parser.add_argument("--from", dest="csv", help="the reviews' CSV, instead of the package's")
@@ -299,6 +299,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rate", type=float, help="the learning rate at its highest")
     parser.add_argument("--minutes", type=float, help="as many steps as fit, in place of --steps; the record says them")
     asked = parser.parse_args(arguments)
+    asked.out = checkpoints.out(asked.out, asked.tiny)
     settings = TINY if asked.tiny else Settings()
     settings = replace(settings, steps=asked.steps) if asked.steps else settings
     settings = replace(settings, learning_rate=asked.rate) if asked.rate else settings

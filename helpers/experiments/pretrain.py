@@ -114,13 +114,14 @@ def _tokens_per_byte(ids: Tensor, corpus: Corpus) -> float:
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m helpers.experiments.pretrain", description=__doc__)
-    parser.add_argument("--out", type=Path, default=checkpoints.HERE, help="folder for the three files")
+    parser.add_argument("--out", type=Path, help="folder for the three files")
     parser.add_argument("--name", default="reviews")
     parser.add_argument("--tiny", action="store_true", help="seconds on a CPU, on made-up reviews")
     parser.add_argument("--from", dest="csv", help="the reviews' CSV, instead of the package's")
     parser.add_argument("--device", help="cpu or cuda; the best there is by default")
     parser.add_argument("--steps", type=int)
     asked = parser.parse_args(arguments)
+    asked.out = checkpoints.out(asked.out, asked.tiny)
     settings = TINY if asked.tiny else Settings()
     settings = replace(settings, steps=asked.steps) if asked.steps else settings
     where, watch = device.pick(asked.device), Watch(settings)

@@ -227,7 +227,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m helpers.experiments.translate", description=__doc__)
     parser.add_argument("--corpus", choices=["tatoeba", "grammar"], default="tatoeba")
-    parser.add_argument("--out", type=Path, default=checkpoints.HERE, help="folder for the three files")
+    parser.add_argument("--out", type=Path, help="folder for the three files")
     parser.add_argument("--name", help="what they are called; by default as the corpus")
     parser.add_argument("--tiny", action="store_true", help="seconds on a CPU, on a hundred sentences")
     parser.add_argument("--from", dest="zip", help="Tatoeba's zip, instead of the one that `workbook data` keeps")
@@ -236,6 +236,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seed", type=int)
     parser.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", help="other settings, e.g. dropout=0.3")
     asked = parser.parse_args(arguments)
+    asked.out = checkpoints.out(asked.out, asked.tiny)
     settings = TINY if asked.tiny else GRAMMAR if asked.corpus == "grammar" else Settings()
     where = device.pick(asked.device)
     try:

@@ -26,9 +26,10 @@ from autograder.grading import grade, nbgrader_plugin, sandbox
 from autograder.grading.controller import Limits
 from autograder.grading.handed import collect
 from autograder.grading.submission import template
+from autograder.refusal import Refusal
 from autograder.weights import MAX_HEADER, Slip, Weights
 from helpers.checkpoints import hand_in
-from helpers.experiments import compare
+from helpers.experiments import compare, live
 from helpers.text import reviews
 
 FILE = "start.line.safetensors"
@@ -533,3 +534,10 @@ def test_the_recorded_runs_are_those_of_these_settings_and_leave_chance_no_say()
     assert (record["settings"], record["data"]) == (settings, reviews.checksum()), f"run {record['command']} again"
     assert min(record["accuracy"]["pretrained"]) > best + finetune_compare.MARGIN
     assert len(record["accuracy"]["scratch"]) == len(settings["seeds"]) >= 5
+
+
+def test_too_little_text_to_measure_on_is_a_sentence(monkeypatch):
+    few = replace(live.texts(), test=torch.arange(100))
+    monkeypatch.setattr(live, "texts", lambda: few)
+    with pytest.raises(Refusal, match=r"only 100 tokens are held out, .* name its whole CSV"):
+        trained.inputs_for(exercise.find("lm.pretrain").weights, 0)

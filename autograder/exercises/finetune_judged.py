@@ -507,8 +507,9 @@ class ReadTheFigure:
     method need the simple one beside them. Half a point for the comparison without a conclusion.
 
     1 point: a classifier says one of two classes, not the next token, so there is no text whose perplexity it could
-    have; exp(loss) would only restate the loss. A fresh head is near zero, so it says 50 : 50 whatever the body knows,
-    and the loss of that is ln 2. Half a point for either half. Not: "pretraining lowers the loss at step 0".
+    have; exp(loss) would only restate the loss. A fresh head is random and knows nothing of the task whatever the body
+    knows, so it says about 50 : 50, and the loss of that is ln 2; a little more, as it leans to one side. Half a point
+    for either half. Not: "pretraining lowers the loss at step 0".
     """
     hints = [
         "Look at the left ends of both figures before the right ends.",

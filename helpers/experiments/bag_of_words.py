@@ -32,7 +32,7 @@ def accuracy(train: Labelled, validation: Labelled, test: Labelled) -> float:
 
 def _bags(texts: Labelled, known: dict[str, int]) -> tuple[Tensor, Tensor, Tensor]:
     """Ids of known words (M,), where each text begins (N,), and labels (N,)."""
-    found = [[known[w] for w in words(text) if w in known] for text, _ in texts]
+    found = [[known[w] for w in sorted(words(text)) if w in known] for text, _ in texts]
     ends = torch.tensor([0, *map(len, found)]).cumsum(0)  # (N + 1,)
     return (
         torch.tensor([i for ids in found for i in ids], dtype=torch.long),
@@ -49,12 +49,13 @@ def _scores(weights: Tensor, ids: Tensor, starts: Tensor) -> Tensor:
 def _fit(train: Labelled, known: dict[str, int], strength: float) -> Tensor:
     """Weights (V + 1, 1) of least loss plus strength · their squares / 2."""
     ids, starts, labels = _bags(train, known)
-    weights = torch.zeros(len(known) + 1, 1, requires_grad=True)
-    optimizer = torch.optim.LBFGS([weights], max_iter=60, history_size=5, line_search_fn="strong_wolfe")
+    # In float64 and nearly to the end, or the order of sums would decide about some sentences.
+    weights = torch.zeros(len(known) + 1, 1, dtype=torch.float64, requires_grad=True)
+    optimizer = torch.optim.LBFGS([weights], max_iter=100, history_size=5, line_search_fn="strong_wolfe")
 
     def loss() -> Tensor:
         optimizer.zero_grad()
-        fit = F.binary_cross_entropy_with_logits(_scores(weights, ids, starts), labels.float(), reduction="sum")
+        fit = F.binary_cross_entropy_with_logits(_scores(weights, ids, starts), labels.double(), reduction="sum")
         total = (fit + strength * weights.square().sum() / 2) / len(train)
         total.backward()
         return total

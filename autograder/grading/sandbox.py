@@ -14,6 +14,7 @@ import os
 import resource
 import signal
 import sys
+from functools import cache
 from pathlib import Path
 
 NEWNS, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET = 0x20000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000
@@ -69,12 +70,19 @@ def readable() -> list[str]:
     roots = ["/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime"]
     project = Path(helpers.__file__).resolve().parent.parent
     elsewhere = [path for path in sys.path if path and not project.is_relative_to(Path(path).resolve())]
-    elsewhere = [path for path in elsewhere if path not in _unused()]
+    unused = _unused()
+    elsewhere = [path for path in elsewhere if path not in unused]
     roots += [sys.base_prefix, sys.prefix, *elsewhere, str(project / "helpers")]
     roots = [path for path in dict.fromkeys(map(os.path.abspath, roots)) if os.path.exists(path)]
     if not (project / "pyproject.toml").exists():  # installed among the packages, where no key and no solution lies
         return roots
     return [str(part) for path in roots for part in _without(Path(path), project)]
+
+
+@cache
+def shown() -> list[str]:
+    """What is readable, looked up once: a zygote asks before it forks, so that no worker needs to."""
+    return readable()
 
 
 def _unused() -> set[str]:
@@ -190,7 +198,7 @@ def _new_root(disk_bytes: int, device: str) -> None:
     _mount("none", "/", None, MS_REC | MS_PRIVATE)
     # The parent folders are made here, so a home that others cannot read hides nothing that is bound below it.
     new = "/tmp"
-    seen = readable() + (["/sys"] if device != "cpu" else [])
+    seen = shown() + (["/sys"] if device != "cpu" else [])
     devices = ("null", "zero", "random", "urandom", *(_gpu_devices() if device != "cpu" else ()))
     # Opened before anything is mounted over /tmp, where the project itself may lie.
     sources = [_Source(path) for path in seen] + [_Source(f"/dev/{name}", writable=True) for name in devices]

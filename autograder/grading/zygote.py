@@ -34,6 +34,7 @@ def main() -> None:
         warm_up()  # where there is a GPU this would start CUDA, which must not be before a fork
     shell = worker.make_shell()
     cgroup.sweep()  # what a grading that was killed has left
+    sandbox.shown()
     gc.collect()
     gc.freeze()
     wire.send(lines[0], {"no_cage": sandbox.possible()})

@@ -122,6 +122,8 @@ def _plain(value: Any, depth: int, budget: list[int]) -> Any:
 def _tensor(value: torch.Tensor) -> Any:
     if value.layout is not torch.strided or value.is_quantized:
         return Other("sparse or quantized tensor")
+    if value.is_nested:
+        return Other("nested tensor")
     if value.dtype not in DTYPES.values():
         return Other(f"tensor of {value.dtype}")
     if value.numel() > MAX_ELEMENTS:

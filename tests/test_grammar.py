@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from helpers.text.grammar import doings, orders, pairs, scenes, setting, split, wishes
+from helpers.text.grammar import doings, more_tests, orders, pairs, scenes, setting, split, wishes
 from helpers.text.grammar.adjectives import ADJECTIVES
 from helpers.text.grammar.clauses import Predicate, clause
 from helpers.text.grammar.corpus import LONGEST, held_out, length
@@ -407,3 +407,9 @@ def test_verbs_and_nouns_of_the_test_are_trained_on_with_other_partners(parts):
     known = {word for _, french in parts.train for word in re.findall(r"\w+", french.lower())}
     words = [word for _, french in parts.test for word in re.findall(r"\w+", french.lower())]
     assert sum(word not in known for word in words) < 0.005 * len(words)
+
+
+def test_more_tests_are_new_and_hold_what_no_training_pair_has():
+    parts, more = split(3000, 100, 5), more_tests(100, 5, 6)
+    assert len(set(more)) == 100 and more == more_tests(100, 5, 6) != more_tests(100, 5, 7)
+    assert not set(more) & set(parts.train) and len(set(more) & set(parts.test)) < 10

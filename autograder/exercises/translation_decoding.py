@@ -146,6 +146,7 @@ class Greedy:
         "model(source (B, S), target (B, T)) -> logits (B, T, V)"
     )
     reference = decoding.greedy
+    book = ["helpers.decoding.beam"]  # of width 1
     gradient = False
     fake = False
     why = "Right: a whole batch is translated at once, and no sentence is changed by those beside it."

@@ -81,8 +81,8 @@ class Diagnose:
         "Look at loss and output together: which models have a loss far too good for what they say?",
         "Each fault predicts something: change the future, append pads, turn the source round, look at what follows "
         "EOS, compare what is said with what was read.",
-        "`helpers.suspects.examine(model, tokenizer, pairs)` makes all five experiments: near 0 for a sound model. A "
-        "model that copies what it reads does not listen to its source, so turning that round tells nothing of it.",
+        "`helpers.suspects.examine(model, tokenizer, pairs)` makes all five experiments: near 0 for a sound model, "
+        "and near 1 where the fault is.",
     ]
 
     def cases(rng):

@@ -59,6 +59,17 @@ def split(n_train: int, n_test: int, seed: int) -> Parts[tuple[str, str]]:
     raise AssertionError
 
 
+def more_tests(n: int, seed: int, again: int) -> list[tuple[str, str]]:
+    """`n` pairs for the test of the split of `seed`, drawn anew from `again`: none is in its training part."""
+    held, found = held_out(Random(seed)), []
+    for pair, combinations in _stream(Random(again)):
+        if {held.get(c, "train") for c in combinations} - {"train"} == {"test"}:
+            found.append(pair)
+        if len(found) == n:
+            return found
+    raise AssertionError
+
+
 def held_out(draw: Random) -> dict[tuple[str, str], str]:
     """A tenth of the verb–object pairs, each with the part that alone may show it."""
     every = sorted({(v.french, n.french[0]) for v in VERBS for n in nouns(v.objects)})

@@ -213,7 +213,8 @@ for warmup in (400, 4000, 40_000):
 
 # %% [markdown]
 # One knob moves two things at once: a longer warm-up also means a lower peak, $1/\sqrt{d_{model} \cdot warmup}$.
-# Today most people keep the shape and choose the peak by itself, as we do below.
+# Today most people keep the warm-up and choose the peak by itself, and often another way down: below, the rate falls
+# like half a wave of the cosine.
 
 # %% [markdown]
 # ## 5 · Saying something: the likeliest word
@@ -415,11 +416,11 @@ print(f"all references {test['greedy']:.1f}, the first alone {test['greedy, firs
 
 # %% [markdown]
 # Beam search gains about a point. Where does it come from? Here are sentences for which it says something else than
-# greedy, with the log-probability per token of both:
+# greedy, with the score of both that the search compares, log-probability / length ** 0.6:
 
 
 # %% tags=["explore"]
-def score(english, french, alpha=1.0):
+def score(english, french, alpha=0.6):
     """Log-probability of a translation / length ** alpha, EOS included."""
     heard, spoken = source_ids(real_tokens, [english]), target_ids(real_tokens, [french])  # (1, S), (1, T + 1)
     with torch.no_grad():
@@ -437,16 +438,16 @@ for english in (
     print(english)
     for name, width in (("greedy", 1), ("beam", 4)):
         [french] = translator.translate(large, real_tokens, [english], width)
-        print(f"    {name:6} {score(english, french):.2f}  {french}")
+        print(f"    {name:6} {score(english, french):.3f}  {french}")
 
 # %% [markdown]
-# The beam's sentences are likelier, some by a hair only. The first is also the better one: greedy says that there is
-# nothing *else* to eat. The second is closer to the English. The third is likelier and wrong (*il nous a fallu* is
+# The beam's sentences score better, some by a hair only. The first is also the better one: greedy says that there is
+# nothing *else* to eat. The second is closer to the English. The third scores better and is wrong (*il nous a fallu* is
 # right). And the last? Their faces are *visages*, not *visions*. Did the search miss it?
 
 # %% tags=["explore"]
 for word in ("visions", "visages"):
-    print(f"{word} {score(english, f'Tu aurais dû voir leurs {word} quand nous arrivâmes.'):.2f}")
+    print(f"{word} {score(english, f'Tu aurais dû voir leurs {word} quand nous arrivâmes.'):.3f}")
 
 # %% [markdown]
 # No: the model holds the wrong word for likelier. Search finds what a model believes; whether it believes the right
@@ -490,6 +491,8 @@ by_greedy = translator.translate(large, real_tokens, thirteen)
 by_beam = translator.translate(large, real_tokens, thirteen, width=4)
 for english, french, other in zip(thirteen, by_greedy, by_beam, strict=True):
     print(f"{english:50} {french}" + ("" if french == other else f"   (beam: {other})"))
+n_other = sum(french != other for french, other in zip(by_greedy, by_beam, strict=True))
+print(f"the beam says something else for {n_other} of {len(thirteen)}")
 
 # %% tags=["explore", "nbval-ignore-output"]
 for english, french in zip(thirteen, translator.translate(small, tokens, thirteen), strict=True):
@@ -634,8 +637,8 @@ for name, (model, its_tokens, _) in suspected.items():
     print(f"{name:6} the first logits move by up to {moved:.2g}")
 
 # %% [markdown]
-# One model reads the future. The other four experiments are in `helpers.suspects`; each gives the share of sentences
-# for which its prediction comes true:
+# One model reads the future. The other four experiments are in `helpers.suspects`; each gives a number that is near 0
+# for a sound model, and near 1 where its prediction comes true:
 
 # %% tags=["explore"]
 found = {}

@@ -585,9 +585,10 @@ _ = checkpoints.hand_in(lambda: pretrain(small, text.train), "lm.pretrain")
 check("lm.pretrain", "lm.pretrain.safetensors")
 
 # %% [markdown]
-# On the right is perplexity on text that it does not learn from. It begins near $V$, like any untrained model. First
-# the model learns which tokens are frequent at all, and the curve falls steeply; then, more slowly, what goes with
-# what, and it passes the bigram. It has not come to an end: more steps, more text and more layers all help.
+# On the right is perplexity on text that it does not learn from. Before the first step it was near $V$, like that of
+# any untrained model; the first point is after 50. First the model learns which tokens are frequent at all, and the
+# curve falls steeply; then, more slowly, what goes with what, and it passes the bigram. It has not come to an end: more
+# steps, more text and more layers all help.
 
 # %% [markdown]
 # ## 10 · The same, with more of everything

@@ -54,6 +54,16 @@ def test_nothing_else_is_removed(folder):
     assert (theirs / "thesis.txt").exists() and (own / "thesis.txt").exists()
 
 
+@pytest.mark.parametrize("text", [b"", b"\xff\xfe"])
+def test_a_file_that_was_handed_in_is_no_lock(folder, text):
+    """Submissions unpacked in a folder whose name begins as ours do."""
+    unpacked = folder / "workbook-week-1"
+    unpacked.mkdir()
+    (unpacked / "lock").write_bytes(text)
+    launch.sweep()
+    assert (unpacked / "lock").exists()
+
+
 def test_a_grading_removes_its_folder(folder):
     with launch.Launched() as launched:
         assert os.listdir(folder) == [os.path.basename(launched.home)]

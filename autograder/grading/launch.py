@@ -85,8 +85,16 @@ def _home() -> tuple[str, IO]:
     folder = tempfile.mkdtemp(prefix=PREFIX)
     lock = open(f"{folder}/new", "w")  # noqa: SIM115
     fcntl.flock(lock, fcntl.LOCK_EX)
+    lock.write(_mark(folder))
+    lock.flush()
     os.rename(f"{folder}/new", f"{folder}/{LOCK}")  # there is no moment at which it has its name and no lock
     return folder, lock
+
+
+def _mark(folder: str | Path) -> str:
+    """What the lock of this folder says. A file of that name that was handed in cannot know where it will lie."""
+    found = os.lstat(folder)
+    return f"{folder} {found.st_dev} {found.st_ino}"
 
 
 def sweep() -> None:
@@ -94,12 +102,13 @@ def sweep() -> None:
     import fcntl
 
     for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*/{LOCK}"):
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ValueError):
             if {path.lstat().st_uid, path.parent.lstat().st_uid} != {os.getuid()}:
                 continue
             with open(os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK), "r+") as file:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(path.parent)
+                if file.read(10_000) == _mark(path.parent):
+                    shutil.rmtree(path.parent)
 
 
 def side_by_side(asked: int | None = None) -> int:

@@ -282,6 +282,7 @@ class Loss:
         "loss(logits: Tensor (B, T, V), targets: Tensor (B, T), pad_id: int, smoothing: float in [0, 1]) -> Tensor ()"
     )
     reference = translation.loss
+    book = ["helpers.training.summed_loss"]
     why = "A batch now costs what its words cost: more padding changes nothing, neither loss nor gradient."
     hints = [
         "Which positions are real? The mean is a sum over those, divided by their number.",
@@ -516,6 +517,7 @@ class LearningRate:
 
     signature = "learning_rate(step: int, d_model: int, warmup: int) -> float"
     reference = translation.learning_rate
+    book = ["helpers.training.Plan"]  # its schedule "inverse root"
     gradient = False
     fake = False
     dtypes = ()

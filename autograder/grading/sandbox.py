@@ -25,6 +25,7 @@ PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 4, 
 PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 CLONE = {"x86_64": 56, "aarch64": 220}
 CAPSET = {"x86_64": 126, "aarch64": 91}
+ROOM = "/room"  # the folder of the new root that is the worker's own root
 KEYCTL, JOIN_SESSION_KEYRING = {"x86_64": 250, "aarch64": 219}, 1
 NOBODY = 1_900_000_000  # from here on no user, file or service has a number; each worker has its own
 
@@ -148,9 +149,9 @@ def enter(limits: dict, device: str = "cpu") -> None:
     _lose_privileges(nobody if root else None)
     die_with_parent()  # the kernel forgets it when a process changes its user
     limit(limits)
+    libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)  # nor may it be traced, though its user is the student's: from the start
     child = _clone()
     if child:
-        libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)  # nor may it be traced, though its user is the student's
         _wait(child)
     resource.setrlimit(resource.RLIMIT_NPROC, (limits["processes"],) * 2)
 
@@ -197,23 +198,27 @@ def _new_root(disk_bytes: int, device: str) -> None:
     """A root of read-only binds in an empty tmpfs, with its own /proc and /tmp; the old root goes out of sight."""
     _mount("none", "/", None, MS_REC | MS_PRIVATE)
     # The parent folders are made here, so a home that others cannot read hides nothing that is bound below it.
-    new = "/tmp"
+    new = f"/tmp{ROOM}"
     seen = shown() + (["/sys"] if device != "cpu" else [])
     devices = ("null", "zero", "random", "urandom", *(_gpu_devices() if device != "cpu" else ()))
     # Opened before anything is mounted over /tmp, where the project itself may lie.
     sources = [_Source(path) for path in seen] + [_Source(f"/dev/{name}", writable=True) for name in devices]
-    _mount("tmpfs", new, "tmpfs", MS_NOSUID | MS_NODEV, f"size={disk_bytes},nr_inodes=10000,mode=755")
+    _mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, f"size={disk_bytes},nr_inodes=10000,mode=755")
+    os.mkdir(new, 0o755)
     for source in sources:
         source.bind(new)
-    for folder, mode in (("proc", 0o755), ("tmp", 0o1777), ("dev/shm", 0o1777), ("old", 0o700)):
+    for folder, mode in (("proc", 0o755), ("tmp", 0o1777), ("dev/shm", 0o1777)):
         os.makedirs(f"{new}/{folder}", exist_ok=True)
         os.chmod(f"{new}/{folder}", mode)
-    os.chdir(new)
+    os.mkdir("/tmp/old", 0o700)
+    os.chdir("/tmp")
     _do(libc.syscall(PIVOT_ROOT[os.uname().machine], b".", b"old"), "pivot_root")
     os.chdir("/")
-    _mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
+    _mount("proc", f"{ROOM}/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
     _do(libc.umount2(b"/old", MNT_DETACH), "umount")
     os.rmdir("/old")
+    # Whose root is not that of its namespace may make no user namespace, in which it would have every capability.
+    os.chroot(ROOM)
     os.chdir("/tmp")
 
 

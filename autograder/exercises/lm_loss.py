@@ -146,6 +146,16 @@ class Loss:
             "This is the perplexity, exp of the loss: give the loss itself.",
         ),
         mistake(
+            "in float32",
+            lambda logits, targets: lm.loss(logits.float(), targets),
+            "The number is right, but you turn it into float32, whatever the logits are: compute in their dtype.",
+        ),
+        mistake(
+            "in float64",
+            lambda logits, targets: lm.loss(logits.double(), targets),
+            "The number is right, but you turn it into float64, whatever the logits are: compute in their dtype.",
+        ),
+        mistake(
             "a Python number",
             lambda logits, targets: lm.loss(logits, targets).item(),
             "The number is right, but `.item()` or `float` cut it from the model: return the tensor.",

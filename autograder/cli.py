@@ -182,7 +182,8 @@ def _check(options: argparse.Namespace) -> int:
 def _tell(results: list) -> None:
     for graded in results:
         total = sum(mark.points for mark in graded.marks)
-        print(f"{graded.notebook}: {graded.problem or f'{graded.score:g} of {total} points'}")
+        points = "point" if total == 1 else "points"
+        print(f"{graded.notebook}: {graded.problem or f'{graded.score:g} of {total} {points}'}")
         for mark in graded.marks:
             print(f"  {mark.exercise:<34} {mark.verdict:<14} {mark.score:g} of {mark.points}")
             told = [mark.sentence] if mark.verdict not in ("right", "not attempted") else []

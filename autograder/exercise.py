@@ -251,7 +251,8 @@ def find(name: str) -> Exercise:
         return _registry[name]
     import difflib
 
-    near = difflib.get_close_matches(str(name), all_exercises(), n=3, cutoff=0.4)
+    near = [known for known in all_exercises() if known.split(".")[-1] == str(name)]  # causal for masks.causal
+    near = near or difflib.get_close_matches(str(name), all_exercises(), n=3, cutoff=0.6)
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
     raise KeyError(f"There is no exercise named {name!r}.{hint}")
 

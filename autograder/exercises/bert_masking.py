@@ -704,7 +704,7 @@ class MlmLoss:
         mistake(
             "a new 0",
             _new_zero,
-            "Where nothing is predicted you make a 0 of your own, of another dtype: take `logits.new_zeros(())`, or "
-            "divide by a count that is at least 1.",
+            "Where nothing is predicted you make a 0 of your own, of another dtype: take `logits.sum() * 0`, which "
+            "`backward()` goes through, or divide by a count that is at least 1.",
         ),
     ]

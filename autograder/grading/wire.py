@@ -16,6 +16,7 @@ import torch
 
 from autograder.expressions import MAX_TEXT
 from autograder.plain import DTYPES, MAX_DEPTH, MAX_ITEMS, Expression, Other, plain
+from autograder.plain import MAX_TEXT as MAX_PLAIN
 
 MAX_BYTES = 64 * 2**20
 MAX_TENSORS = 2_000
@@ -80,6 +81,8 @@ def _up(node: Any, buffers: memoryview, budget: list[int], depth: int) -> Any:
     if budget[0] < 0 or depth > MAX_DEPTH + 2:
         raise Malformed("too large or too deep")
     if node is None or type(node) in (bool, int, float, str):
+        if type(node) is str and len(node) > MAX_PLAIN:
+            raise Malformed("a text of no end")
         return node
     kind, *rest = node
     if kind == "list" or kind == "tuple":

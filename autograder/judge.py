@@ -93,6 +93,8 @@ def judge(exercise: Exercise, cases: list[Case], answers: list[Answer]) -> Verdi
 
     An answer that is missing counts as silence: only an explicit right answer to every case scores.
     """
+    if not cases:  # nothing was asked, so nothing is right
+        return not_attempted(exercise)
     answers = answers + [Answer("crash", note="it gave no answer")] * (len(cases) - len(answers))
     pairs = list(zip(cases, answers, strict=False))
     early = _early(exercise, answers)

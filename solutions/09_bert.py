@@ -173,10 +173,10 @@ told_word = torch.cdist(sums - places.mean(0), words_).argmin(1)  # (N,)
 print(f"word {(told_word == w).double().mean():.1%}, place {(told_place == p).double().mean():.1%} of 5,000 sums")
 
 # %% [markdown]
-# Nothing is lost. In hundreds of dimensions there is room for both, in directions that hardly meet. And the layers
-# that read the sum are linear: $W(t + p + s) = Wt + Wp + Ws$. **That is why a sum suits multi-head attention**: each
-# head has a projection of its own, so one may take the place out of the sum and another the word, or a bit of both.
-# Side by side they would cost a wider model, or leave each of them less room in this one.
+# Next to nothing is lost. In hundreds of dimensions there is room for both, in directions that hardly meet. And the
+# layers that read the sum are linear: $W(t + p + s) = Wt + Wp + Ws$. **That is why a sum suits multi-head attention**:
+# each head has a projection of its own, so one may take the place out of the sum and another the word, or a bit of
+# both. Side by side they would cost a wider model, or leave each of them less room in this one.
 
 # %% [markdown]
 # {{card bert.Embeddings}}
@@ -320,7 +320,7 @@ check("bert.next_sentence_pairs", next_sentence_pairs)
 
 # %% tags=["explore"]
 documents = [pieces.split_sentences(text)[:3] for text in reviews.validation[:2]]
-for a, b, is_next in bert.next_sentence_pairs(documents, torch.Generator().manual_seed(1)):
+for a, b, is_next in bert.next_sentence_pairs(documents, torch.Generator().manual_seed(7)):
     print(f"{is_next!s:5}  {a[:48]} … | {b[:48]} …")
 
 # %% [markdown]
@@ -870,7 +870,7 @@ the_map()
 # ## What you can do now
 #
 # - Cut words into pieces, and lay out texts with segments and masks.
-# - Say why three vectors may be added, and show that none is lost.
+# - Say why three vectors may be added, and show that next to nothing is lost.
 # - Hide tokens in the right shares, and measure a model where it cannot copy.
 # - Build BERT to the last digit, and pretrain one.
 # - Compare two models that differ in one thing, report what you found even if it is not what you hoped for, and say

@@ -132,6 +132,7 @@ class WordPiece:
             (b.upper() + a, [*known, b.upper()]),
             ("é" + a + "ß", [a, "é", "##ß", "##" + a, "##é"]),
             (a + b + c + c + d, dict.fromkeys(known, 0)),
+            ((a + b + c + d + e) * 5, [a, (a + b + c + d + e) * 3, "##" + (a + b + c + d + e) * 2]),  # long pieces
         ]
 
     properties = [

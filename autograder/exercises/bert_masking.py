@@ -606,6 +606,7 @@ class MlmLoss:
             told((1, 2, 0)),
             told((0, 0, 0), batch=1, time=1, vocab=2),
             asked(2, 3, 5, 0.0),  # all
+            Case((900 * rng.normal(2, 3, 5), rng.integers(0, 5, 2, 3))),  # exp of some is infinite
             asked(5, rng.integer(11, 20), 13, 0.8),
         ]
 

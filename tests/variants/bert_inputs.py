@@ -179,6 +179,8 @@ WRONG = {
         lambda word, vocabulary: _loops(word, vocabulary)[::-1],
         lambda word, vocabulary: [list(vocabulary).index(p) for p in _loops(word, vocabulary)],
         lambda word, vocabulary: ["[CLS]", *_loops(word, vocabulary), "[SEP]"],
+        lambda word, vocabulary: _loops(word, [p for p in vocabulary if len(p) < 8]),
+        lambda word, vocabulary: _loops(word, vocabulary) if len(word) < 12 else ["[UNK]"],
     ],
     "bert.build_inputs": [
         _one_short,

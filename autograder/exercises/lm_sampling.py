@@ -17,13 +17,18 @@ def _steps(scaled=None, top_k=None, top_p=None, drawn=None, order="tkp"):
 
     def made(logits, temperature=1.0, top_k=None, top_p=None, generator=None):
         given = {"t": temperature, "k": top_k, "p": top_p}
-        logits = logits.clone()
+        rows = _distinct(logits).clone()  # (kinds, V)
         for step in order:
             if given[step] is not None:
-                logits = steps[step](logits, given[step])
-        return (drawn or _drawn)(logits, generator)
+                rows = steps[step](rows, given[step])
+        return (drawn or _drawn)(rows.repeat(len(logits) // len(rows), 1), generator)
 
     return made
+
+
+def _distinct(logits):
+    """The rows (kinds, V) that a case repeats N_ROWS times: what is done to each of them need be done once."""
+    return logits[: len(logits) // N_ROWS or len(logits)]
 
 
 def _scaled(logits, temperature):
@@ -73,7 +78,8 @@ def _not_put_back(logits, p):
 
 
 def _drawn(logits, generator):
-    return torch.multinomial(logits.softmax(-1), 1, generator=generator)[:, 0]
+    chances = _distinct(logits).softmax(-1)  # (kinds, V)
+    return torch.multinomial(chances.repeat(len(logits) // len(chances), 1), 1, generator=generator)[:, 0]
 
 
 def _sorted_place(logits, temperature=1.0, top_k=None, top_p=None, generator=None):

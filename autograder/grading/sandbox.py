@@ -153,6 +153,7 @@ def enter(limits: dict, device: str = "cpu") -> None:
     child = _clone()
     if child:
         _wait(child)
+    libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)  # a GPU's driver reads its own process's maps in /proc
     resource.setrlimit(resource.RLIMIT_NPROC, (limits["processes"],) * 2)
 
 
